@@ -47,7 +47,7 @@ export async function removeWorker(pool: Pool, holder: string): Promise<void> {
 
 export type WorkerRow = Awaited<ReturnType<typeof listWorkers>>[number]
 
-/** The workers that were seen last, at most `limit`. */
+/** The workers of the last day, those that were seen last first; at most `limit`. */
 export function listWorkers(client: Pool | PoolClient, limit: number) {
   const { holder, host, pid, version, started_at, seen_at } = workers
   return drizzleOf(client)

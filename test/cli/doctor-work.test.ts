@@ -234,6 +234,24 @@ describe('workers', () => {
     await recordWorker(cli.ferry.pool, 'another', null, ['default'])
     expect((await examine(cli, 'workers')).lines.map(({ status }) => status)).toEqual(['warn', 'ok'])
   })
+
+  test('are all counted, and those that fell silent are named however many are alive', async () => {
+    await using cli = await openCli()
+    await stageRows(cli.ferry.pool)
+    const start = (name: string, count: number) =>
+      Promise.all(
+        Array.from({ length: count }, (_, n) => recordWorker(cli.ferry.pool, `${name} ${n}`, null, [])),
+      )
+    await start('first', 21)
+    await fallSilent(cli)
+    await start('second', 25)
+    const { lines } = await examine(cli, 'workers')
+    expect(lines.map(({ status }) => status)).toEqual([...Array(21).fill('warn'), 'ok'])
+    expect(lines.slice(-2)).toMatchObject([
+      { found: '1 other worker has been silent for longer' },
+      { found: '25 workers alive' },
+    ])
+  })
 })
 
 test('messages that a receiver did not accept are named, also where doctor knows no receiver', async () => {

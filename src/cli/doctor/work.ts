@@ -66,8 +66,9 @@ export async function* scheduleFindings(ferry: Ferry): AsyncGenerator<Finding> {
 
 const START = '`ferry up` or `ferry worker` starts one.'
 
-/** Listing more workers would not help. */
-const MAX_WORKERS = 20
+const MAX_WORKERS = 1_000
+/** Naming more of those that went silent would not help. */
+const MAX_NAMED = 20
 
 /** Yields the workers that went silent while work is due. */
 export async function* workerFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGenerator<Finding> {
@@ -75,7 +76,7 @@ export async function* workerFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGener
   const alive = workers.filter(({ isAlive }) => isAlive)
   const silent = workers.filter(({ isAlive }) => !isAlive)
   const isDue = await isWorkDue(pool)
-  if (isDue) yield* silent.map(silentFinding)
+  if (isDue) yield* silentFindings(silent)
   if (alive.length > 0) {
     const others = !isDue && silent.length > 0 ? `; ${counted(silent.length, 'other')} went silent today` : ''
     yield { check: 'workers', status: 'ok', found: `${counted(alive.length, 'worker')} alive${others}` }
@@ -83,6 +84,19 @@ export async function* workerFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGener
     yield { check: 'workers', status: 'fail', found: 'work is due, but no worker is alive', whatToDo: START }
   } else {
     yield { check: 'workers', status: 'ok', found: `no worker is running, and no work is due; ${START}` }
+  }
+}
+
+function* silentFindings(silent: readonly WorkerRow[]): Generator<Finding> {
+  yield* silent.slice(0, MAX_NAMED).map(silentFinding)
+  const others = silent.length - MAX_NAMED
+  if (others > 0) {
+    yield {
+      check: 'workers',
+      status: 'warn',
+      found: `${counted(others, 'other worker')} ${others === 1 ? 'has' : 'have'} been silent for longer`,
+      whatToDo: '`select * from ferry.workers order by seen_at` lists them all.',
+    }
   }
 }
 

@@ -6,48 +6,19 @@ import { cancelImport } from '#src/imports/control/decide.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
 import { finishRun, NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
 import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
-import { type FreshnessTarget, saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { pauseSchedule } from '#src/schedules/control.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageRuns, NEW_RUN } from '#test/support/runs.ts'
 import { ACCEPTED, LOST, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { cellsOf } from './cells.ts'
-import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
-
-const FRESHNESS_TARGET: FreshnessTarget = {
-  account: 'default',
-  resource: 'alert-rules',
-  targetMs: 3_600_000,
-  nightMs: 90_000_000,
-  runsKeptMs: null,
-  schedule: 'poll-alert-rules',
-  timezone: 'UTC',
-  weekdays: null,
-  folders: ['0'],
-}
-
-/** Both inventories are fresh, and a worker is alive. */
-async function allRight(harness: ConsoleHarness): Promise<void> {
-  const { pool } = harness.ferry
-  await saveFreshnessTargets(pool, [
-    FRESHNESS_TARGET,
-    { ...FRESHNESS_TARGET, resource: 'mcp-servers', folders: null },
-  ])
-  await harness.sync()
-  await harness.sync({ resource: 'mcp-servers' })
-  await recordWorker(pool, 'one', '1.2.3', ['default'])
-}
+import { BOTH_TOKENS, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
+import { allRight, HOURLY, verdictIn } from './now-page.ts'
 
 /** The rows of a table, and those of it that are folded, after them. */
 const cellsOfAll = (text: string, caption: string) =>
   text.split('<details').flatMap(part => cellsOf(part, caption))
-
-const verdictIn = (text: string) =>
-  /<p class="verdict (\w+)">.*?<\/span> (.*?)<\/p>/s
-    .exec(text)
-    ?.slice(1)
-    .map(part => part.replaceAll(/<[^>]+>/g, ''))
 
 test('before anything was read, the page says so and what comes next', async () => {
   await using harness = await openConsoleHarness()
@@ -233,7 +204,7 @@ test('names of others stay text', async () => {
   const names = ['<script>alert(1)</script>', `"><img onerror=x>\u202e`, `😀${'x'.repeat(3_000)}`]
   const { pool } = harness.ferry
   for (const account of names) {
-    await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, account }])
+    await saveFreshnessTargets(pool, [{ ...HOURLY, account }])
     await pool.query(
       `insert into ferry.workers (holder, host, pid, version, accounts, started_at, seen_at)
        values ($1, $1, 1, $1, '{}', now(), now())`,
@@ -255,10 +226,7 @@ test('names of others stay text', async () => {
 test('what is late, and schedules that failed or are paused, come first', async () => {
   await using harness = await openConsoleHarness()
   const { pool } = harness.ferry
-  await saveFreshnessTargets(pool, [
-    FRESHNESS_TARGET,
-    { ...FRESHNESS_TARGET, resource: 'mcp-servers', folders: null },
-  ])
+  await saveFreshnessTargets(pool, [HOURLY, { ...HOURLY, resource: 'mcp-servers', folders: null }])
   await harness.sync()
   await harness.query(
     `insert into ferry.schedule_slots (account, schedule, slot, done_at, outcome)

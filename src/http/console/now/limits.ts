@@ -3,7 +3,7 @@ import type { LimitMinute } from '#src/reports/now.ts'
 import { lineChart } from '../charts/line.ts'
 import { lastHour } from '../charts/time-axis.ts'
 import { type Html, html } from '../html.ts'
-import { folded, table } from '../parts/table.ts'
+import { atMost, folded, table } from '../parts/table.ts'
 import { badge, foreign } from '../parts/values.ts'
 import { MAX_SHOWN, type NowFacts } from './load-now.ts'
 
@@ -21,21 +21,23 @@ type Use = {
 /** How much of each limit was used in the last hour: a line for the fullest, numbers for all. */
 export function limits({ limits }: NowFacts, timezone: string, now: Date): Html {
   const uses = usesOf(limits)
-  const rows = table<Use>(
-    'Calls of the last hour',
-    [
-      { head: 'Operation', cell: row => html`<code>${row.operation}</code>` },
-      { head: 'Account', cell: row => foreign(row.account) },
-      { head: 'Calls', isNumber: true, cell: row => number(row.calls) },
-      { head: 'Fullest minute', isNumber: true, cell: row => percent(row.highest) },
-      {
-        head: '429',
-        isNumber: true,
-        cell: row => (row.refused === 0 ? '0' : badge('warn', number(row.refused))),
-      },
-    ],
-    uses.slice(0, MAX_SHOWN),
-    html`No calls to the platform in the last hour.`,
+  const rows = atMost(MAX_SHOWN, uses, fullest =>
+    table<Use>(
+      'Calls of the last hour',
+      [
+        { head: 'Operation', cell: row => html`<code>${row.operation}</code>` },
+        { head: 'Account', cell: row => foreign(row.account) },
+        { head: 'Calls', isNumber: true, cell: row => number(row.calls) },
+        { head: 'Fullest minute', isNumber: true, cell: row => percent(row.highest) },
+        {
+          head: '429',
+          isNumber: true,
+          cell: row => (row.refused === 0 ? '0' : badge('warn', number(row.refused))),
+        },
+      ],
+      fullest,
+      html`No calls to the platform in the last hour.`,
+    ),
   )
   const refused = uses.reduce((sum, use) => sum + use.refused, 0)
   const isTight = refused > 0 || uses.some(({ highest }) => (highest ?? 0) >= SHOW_LIMIT_FROM)

@@ -38,12 +38,15 @@ export type NowFacts = {
 /** The most rows of each list on the page; the pages that it links to show all. */
 export const MAX_SHOWN = 20
 
+/** Workers, and what they do: the page counts them, and shows the silent ones first. */
+const MAX_LOADED = 1_000
+
 /** Uses one transaction: a page that stays open all day should ask for little. */
 export function loadNow(reader: Pool, schedules: readonly Schedule[]): Promise<NowFacts> {
   return inTransaction(reader, async client => ({
     inventories: await loadFreshness(client),
-    workers: await listWorkers(client, MAX_SHOWN),
-    work: await listWorkUnderWay(client, 5 * MAX_SHOWN),
+    workers: await listWorkers(client, MAX_LOADED),
+    work: await listWorkUnderWay(client, MAX_LOADED),
     schedules: await listSchedules(client, schedules),
     limits: await listLimitUse(client),
     holds: await listHolds(client, 'open', MAX_SHOWN),

@@ -6,12 +6,12 @@ import type { BlindSpot } from '#src/reports/now.ts'
 import type { ScheduleRow } from '#src/schedules/list-schedules.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import { rowsInWords } from '../pages/hold.ts'
-import { pathOf as pathOfHold } from '../pages/holds.ts'
+import { HOLDS, pathOf as pathOfHold } from '../pages/holds.ts'
 import { statusBadge, whyItWaits } from '../pages/imports.ts'
 import { accountOf, outcomeOf } from '../pages/schedules.ts'
 import { requestId } from '../parts/calls.ts'
 import { runLink } from '../parts/runs.ts'
-import { table, wrongFirst } from '../parts/table.ts'
+import { atMost, table, wrongFirst } from '../parts/table.ts'
 import { ago, badge, foreign, sentence, type Tone, time } from '../parts/values.ts'
 import { MAX_SHOWN, type NowFacts } from './load-now.ts'
 
@@ -46,7 +46,8 @@ export function decisions({ holds, imports }: NowFacts, timezone: string): Html 
     }),
   ]
   if (waiting.length === 0) return null
-  return table(
+  const isMore = [holds, imports].some(({ length }) => length >= MAX_SHOWN)
+  return html`${table(
     'Pending decisions',
     [
       { head: 'What', cell: ({ what, state, to }) => html`<a href="${to}">${what}</a> ${state}` },
@@ -55,7 +56,7 @@ export function decisions({ holds, imports }: NowFacts, timezone: string): Html 
     ],
     waiting,
     html``,
-  )
+  )}${isMore ? html`<p>There may be more: <a href="${HOLDS}">all holds</a>, <a href="/imports">all imports</a>.</p>` : null}`
 }
 
 const FRESH_TONES: Readonly<Record<FreshnessState, Tone>> = {
@@ -68,7 +69,7 @@ const FRESH_TONES: Readonly<Record<FreshnessState, Tone>> = {
 /** How old each inventory is, and why it is late. */
 export function freshness({ inventories }: NowFacts, timezone: string): Html {
   return wrongFirst('fresh', inventories, { isWrong: row => isLate(row), others: freshInWords }, rows =>
-    freshnessTable(rows, timezone),
+    atMost(MAX_INVENTORIES, rows, shown => freshnessTable(shown, timezone)),
   )
 }
 
@@ -84,9 +85,7 @@ function freshInWords(inventories: readonly Freshness[]): string {
 }
 
 function freshnessTable(inventories: readonly Freshness[], timezone: string): Html {
-  const shown = inventories.slice(0, MAX_INVENTORIES)
-  const left = inventories.length - shown.length
-  return html`${table<Freshness>(
+  return table<Freshness>(
     'Freshness',
     [
       { head: 'Account', cell: row => foreign(row.account) },
@@ -102,11 +101,11 @@ function freshnessTable(inventories: readonly Freshness[], timezone: string): Ht
         cell: row => (row.targetMs === null ? '–' : duration(row.targetMs)),
       },
       { head: 'Last read', cell: row => lastRead(row, timezone) },
-      ...(shown.some(isLate) ? [{ head: 'Why it is late', cell: whyLate }] : []),
+      ...(inventories.some(isLate) ? [{ head: 'Why it is late', cell: whyLate }] : []),
     ],
-    shown,
+    inventories,
     html`No inventory has been read yet. A worker reads them when it starts; <code>ferry sync all</code> reads them now.`,
-  )}${left > 0 ? html`<p>${left} more are not shown.</p>` : null}`
+  )
 }
 
 const MAX_INVENTORIES = 50
@@ -170,7 +169,8 @@ export function slots({ schedules }: NowFacts, timezone: string): Html {
 export function blindSpots({ blindSpots }: NowFacts, timezone: string): Html {
   if (blindSpots.length === 0)
     return html`<p class="quiet">In the last day, no inventory was older than its freshness target.</p>`
-  return table<BlindSpot>(
+  const isMore = blindSpots.length >= MAX_SHOWN
+  return html`${table<BlindSpot>(
     'Blind spots of the last day',
     [
       { head: 'Account', cell: row => foreign(row.account) },
@@ -186,5 +186,5 @@ export function blindSpots({ blindSpots }: NowFacts, timezone: string): Html {
     ],
     blindSpots,
     html``,
-  )
+  )}${isMore ? html`<p>There may be earlier ones: <code>ferry report blind_spots --since 1d</code> lists all.</p>` : null}`
 }

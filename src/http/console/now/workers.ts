@@ -4,9 +4,9 @@ import type { Work } from '#src/reports/now.ts'
 import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import { runLink } from '../parts/runs.ts'
-import { table, wrongFirst } from '../parts/table.ts'
+import { atMost, table, wrongFirst } from '../parts/table.ts'
 import { ago, badge, foreign } from '../parts/values.ts'
-import type { NowFacts } from './load-now.ts'
+import { MAX_SHOWN, type NowFacts } from './load-now.ts'
 
 type Row = { readonly holder: string; readonly worker: WorkerRow | null; readonly work: readonly Work[] }
 
@@ -21,7 +21,9 @@ export function workers({ workers, work }: NowFacts, timezone: string): Html {
     ),
   ]
   const isWrong = ({ worker }: Row) => worker !== null && !worker.isAlive
-  return wrongFirst('workers', rows, { isWrong, others: aliveInWords }, shown => workerTable(shown, timezone))
+  return wrongFirst('workers', rows, { isWrong, others: aliveInWords }, some =>
+    atMost(MAX_SHOWN, some, shown => workerTable(shown, timezone)),
+  )
 }
 
 function aliveInWords(rows: readonly Row[]): string {

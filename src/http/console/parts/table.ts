@@ -1,3 +1,4 @@
+import { number } from '#src/model/counted.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 
 export type Column<Row> = {
@@ -47,6 +48,12 @@ export function wrongFirst<Row>(
   if (rows.length === 0) return shown(rows)
   return html`${wrong.length > 0 ? shown(wrong) : null}
 ${right.length > 0 ? folded(id, others(right), shown(right)) : null}`
+}
+
+/** Shows the first `max` rows, and says how many others there are. */
+export function atMost<Row>(max: number, rows: readonly Row[], shown: (rows: readonly Row[]) => Html): Html {
+  const left = rows.length - max
+  return html`${shown(rows.slice(0, max))}${left > 0 ? html`<p>${number(left)} more ${left === 1 ? 'is' : 'are'} not shown.</p>` : null}`
 }
 
 /** Stands closed until somebody opens it. */
