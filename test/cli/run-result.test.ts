@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest'
-import { isRefusal } from '#src/cli/run-result.ts'
+import { Pool } from 'pg'
+import { expect, test, vi } from 'vitest'
+import { tellRun } from '#src/cli/run-due/tell.ts'
+import { exitCodeOf, isRefusal } from '#src/cli/run-result.ts'
+import { NOTHING_DONE } from '#src/inventory/runs/ledger.ts'
+import type { RunResult } from '#src/model/run.ts'
 
 test.each([
   ['Unauthorized', 400, true],
@@ -10,4 +14,42 @@ test.each([
   ['InternalError', 500, false],
 ])('%s with HTTP %i is a refusal: %s', (code, httpStatus, refused) => {
   expect(isRefusal(code, httpStatus)).toBe(refused)
+})
+
+/** A run whose error, if any, did not come of a call. */
+const RUN: RunResult = {
+  ...NOTHING_DONE,
+  run: 7n,
+  account: 'eu',
+  resource: 'alert-rules',
+  status: 'succeeded',
+  durationMs: 1_500,
+}
+
+/** Nothing listens there: of a run without an error, nothing is asked. */
+const NOWHERE = new Pool({ port: 1 })
+
+test.for([
+  ['succeeded', 0, 0],
+  ['succeeded', 1, 3],
+  ['partial', 0, 3],
+  ['held', 0, 5],
+  ['held', 1, 5],
+  ['failed', 0, 1],
+  ['failed', 1, 1],
+  ['skipped', 0, 1],
+] as const)('a run that %s with %i rows quarantined exits %i', async ([status, quarantined, code]) => {
+  expect(await exitCodeOf(NOWHERE, { ...RUN, status, quarantined })).toBe(code)
+})
+
+test('a run that another process did is done, for `ferry run-due`', async () => {
+  using stdout = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  expect(await tellRun(NOWHERE, { ...RUN, status: 'skipped' }, {})).toBe(0)
+  expect(
+    await tellRun(NOWHERE, { ...RUN, status: 'held', seen: 4, added: 3, changed: 2, removed: 1 }, {}),
+  ).toBe(5)
+  expect(stdout.mock.calls.map(([line]) => line)).toEqual([
+    'run 7, alert-rules of account eu: skipped, 0 listed, 0 added, 0 changed, 0 removed\n',
+    'run 7, alert-rules of account eu: held, 4 listed, 3 added, 2 changed, 1 removed\n',
+  ])
 })
