@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { answeringWithin, openDatabase } from '#src/db/pool.ts'
+import { answeringWithin, asTransactions, inTransaction, openDatabase, readWithin } from '#src/db/pool.ts'
+import { joinReader, prepareReader, READER } from '#src/reports/reader-role.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 test('a connection whose statement did not end in time is not used again: it may still be busy with it', async () => {
@@ -11,4 +12,32 @@ test('a connection whose statement did not end in time is not used again: it may
   const before = await pid()
   await expect(answeringWithin(only.pool, 50).query('select pg_sleep(2)')).rejects.toThrow(/timeout/i)
   expect(await pid()).not.toBe(before)
+})
+
+test('whatever reads on a pool for readers does so as their role, writes nothing, and ends in time', async () => {
+  await using database = await openTestDatabase()
+  const log = pino({ level: 'silent' })
+  await using own = openDatabase(database.url, log)
+  await prepareReader(own.pool)
+  await joinReader(own.pool)
+  await using readers = openDatabase(database.url, log, { reading: { role: READER, withinMs: 7_000 } })
+  const HOW = `select current_user as role, current_setting('transaction_read_only') as "readOnly",
+    current_setting('transaction_isolation') as level, current_setting('statement_timeout') as within,
+    current_setting('idle_in_transaction_session_timeout') as idle, current_setting('jit') as jit`
+  const reading = {
+    role: READER,
+    readOnly: 'on',
+    level: 'read committed',
+    within: '7s',
+    idle: '1min',
+    jit: 'off',
+  }
+  const { pool } = readers
+  expect((await pool.query(HOW)).rows).toEqual([reading])
+  expect((await asTransactions(pool).query(HOW)).rows).toEqual([reading])
+  expect((await inTransaction(pool, client => client.query(HOW))).rows).toEqual([reading])
+  const shorter = await readWithin(pool, 1_500.4, client => client.query(HOW))
+  expect(shorter.rows).toEqual([{ ...reading, within: '1500ms' }])
+  const asOwner = await readWithin(own.pool, 1_500.4, client => client.query(HOW))
+  expect(asOwner.rows).toMatchObject([{ readOnly: 'on', within: '1500ms' }])
 })

@@ -20,7 +20,7 @@ test('what is late is shown, and the others are folded: fifty of them, and the r
   const accountsIn = (of: string) => cellsOf(of, 'Freshness').map(([account]) => account)
   expect(accountsIn(open)).toEqual(['account 51'])
   expect(accountsIn(folded)).toHaveLength(50)
-  expect(folded).toContain('1 more are not shown.')
+  expect(folded).toContain('1 more is not shown.')
   expect(open).toContain('Why it is late')
   expect(folded).not.toContain('Why it is late')
 })
