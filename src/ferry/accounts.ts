@@ -63,16 +63,17 @@ export function openAccounts(
  */
 export function limitsOf(accounts: readonly Account[]): (name: string, operation: Operation) => Limit {
   const byName = new Map(accounts.map(account => [account.name, account]))
-  const keyOf = sharedKeys(accounts)
+  const sharedKeyOf = sharedKeys(accounts)
+  const keyOf = ({ name, limitGroup }: Account, operation: Operation) =>
+    OPERATIONS[operation].countedPer === 'app_key' ? `key:${sharedKeyOf.get(name)}` : `account:${limitGroup}`
   return (name, operation) => {
     const account = byName.get(name)
     if (!account) throw new Error(`no account is called ${name}`)
+    const limitKey = keyOf(account, operation)
     return {
-      limitKey:
-        OPERATIONS[operation].countedPer === 'app_key'
-          ? `key:${keyOf.get(name)}`
-          : `account:${account.limitGroup}`,
+      limitKey,
       windows: operation === 'import-subscribers' ? account.importLimit : account.listLimit,
+      accounts: accounts.filter(other => keyOf(other, operation) === limitKey).map(other => other.name),
     }
   }
 }

@@ -8,7 +8,12 @@ export type LimitWindow = { readonly maxCalls: number; readonly windowMs: number
 export const PERMIT_SHARE_PERCENT = 20
 
 /** How many calls the platform allows in all these windows together, and under which key it counts them. */
-export type Limit = { readonly limitKey: string; readonly windows: readonly LimitWindow[] }
+export type Limit = {
+  readonly limitKey: string
+  readonly windows: readonly LimitWindow[]
+  /** The accounts that share it. With other settings, their calls were recorded under other keys. */
+  readonly accounts?: readonly string[]
+}
 
 /** A wait for calls in flight, which end at an unknown moment, asks again this often. */
 export const POLL_SOON_MS = 50

@@ -18,6 +18,8 @@ function limitKeys(...entries: Entry[]) {
     byAccount: entries.map(({ name }) => limitOf(name, 'list-alert-rules').limitKey),
     imports: entries.map(({ name }) => limitOf(name, 'import-subscribers').limitKey),
     byKey: entries.map(({ name }) => limitOf(name, 'list-mcp-servers').limitKey),
+    sharing: entries.map(({ name }) => limitOf(name, 'list-alert-rules').accounts),
+    sharingKeys: entries.map(({ name }) => limitOf(name, 'list-mcp-servers').accounts),
     hashes: config.accounts.map(account => `key:${account.limitGroup}`),
   }
 }
@@ -45,7 +47,7 @@ test('a limitGroup counts keys together too, since the platform may count them b
 })
 
 test('one key at two addresses is counted as one, and so is whoever shares a group with either', () => {
-  const { byAccount, byKey, hashes } = limitKeys(
+  const { byAccount, byKey, hashes, sharing, sharingKeys } = limitKeys(
     { name: 'a', key: 'one' },
     { name: 'b', key: 'two', limitGroup: 'g' },
     { name: 'c', key: 'one', host: 'b', limitGroup: 'g' },
@@ -55,6 +57,12 @@ test('one key at two addresses is counted as one, and so is whoever shares a gro
   expect(byAccount).toEqual(['account:a', 'account:g', 'account:g', 'account:h', 'account:i'])
   const least = hashes.slice(0, 3).sort()[0]
   expect(byKey).toEqual([least, least, least, hashes[3], hashes[3]])
+  expect(sharing).toEqual([['a'], ['b', 'c'], ['b', 'c'], ['d'], ['e']])
+  const [abc, de] = [
+    ['a', 'b', 'c'],
+    ['d', 'e'],
+  ]
+  expect(sharingKeys).toEqual([abc, abc, abc, de, de])
 })
 
 test('which accounts count as one does not depend on their order', () => {

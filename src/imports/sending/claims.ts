@@ -3,8 +3,9 @@ import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import type { OwnCall } from '#src/db/known-database.ts'
 import type { Lease } from '#src/db/leases.ts'
+import { loadCountedElsewhere } from '#src/db/limits.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { findOne, Int8 } from '#src/db/rows.ts'
+import { findColumn, findOne, Int8 } from '#src/db/rows.ts'
 import { MAX_BATCH_BYTES, ROW_OVERHEAD_BYTES } from '#src/imports/estimate.ts'
 import type { Permit } from '#src/model/call.ts'
 import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
@@ -92,12 +93,23 @@ const ASK_AFTER_TURN_MS = 20
  * are reclaimed before: their batches are claimed first.
  */
 export async function claimBatch(context: ClaimContext, request: ClaimRequest): Promise<ClaimResult> {
+  const { pool, limit, importId } = context
+  const elsewhereMs = await loadCountedElsewhere(pool, limit, 'import-subscribers')
+  // Whether it was paused meanwhile, the claim says.
+  if (elsewhereMs > 0 && (await isRunning(pool, importId))) {
+    return { what: 'wait', waitMs: elsewhereMs, pollSoon: false }
+  }
   for (;;) {
     const row = await tryClaim(context, request)
     if (row.what === 'expired') await reclaimImport(context.pool, context.importId)
     else if (row.what === 'unknown') await context.noticeDatabase()
     else return resultOf(context, request, row)
   }
+}
+
+async function isRunning(pool: Pool, importId: bigint): Promise<boolean> {
+  const running = `select exists (select from ferry.imports where id = $1 and status = 'running') as is_running`
+  return (await findColumn(pool, z.boolean(), running, [importId]))[0] ?? false
 }
 
 function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRow> {

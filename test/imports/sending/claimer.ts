@@ -21,6 +21,7 @@ export async function claimerOf({ ferry, stage }: ImportHarness, account: string
     claimMs: 60_000,
   }
   return {
+    importId,
     claim: async () => (await claimBatch(context, newClaim())).what,
     /** Lets so much time pass for its calls that the limit is open again; whoever else has asked is still waiting. */
     leaveWindow: () => ageImport(ferry.pool, importId, '1 minute'),

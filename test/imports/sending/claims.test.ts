@@ -247,6 +247,22 @@ test('of imports that wait for a permit the one served longest ago goes first, a
   expect(await first.claim()).toBe('claimed')
 })
 
+test('what other settings recorded under another key keeps an import waiting, unless a person stops it', async () => {
+  await using harness = await openImportHarness()
+  const windows = [{ maxCalls: 5, windowMs: 30_000 }]
+  const before = await claimerOf(harness, 'one', { limitKey: 'account:one', windows })
+  expect(await before.claim()).toBe('claimed')
+  const limit = { limitKey: 'account:group', windows, accounts: ['one', 'two'] }
+  const after = await claimerOf(harness, 'two', limit)
+  expect(await after.claim()).toBe('wait')
+  await before.leaveWindow()
+  expect(await after.claim()).toBe('claimed')
+  expect(await before.claim()).toBe('claimed')
+  expect(await after.claim()).toBe('wait')
+  await pauseImport(harness.ferry.pool, after.importId, ADA)
+  expect(await after.claim()).toBe('ended')
+})
+
 /** Works on an import with a worker that does `meanwhile` between its claim and its call, until its permit has expired. */
 async function slowly(harness: ImportHarness, id: bigint, meanwhile: () => Promise<unknown>) {
   const context: ImportContext = harness.ferry
