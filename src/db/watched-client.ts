@@ -73,6 +73,11 @@ export class WatchedClient extends Client {
     return callback ? super.end(callback) : super.end()
   }) as Client['end']
 
+  /** pg reads times in the ISO style only, but a database or a role may have another one. Poolers know this parameter. */
+  protected getStartupConf(): StartupConf {
+    return { ...(Client.prototype as unknown as WithStartupConf).getStartupConf.call(this), DateStyle: 'ISO' }
+  }
+
   /** Tells the client which server process answers. A pooler announced another number when it accepted the connection. */
   servedBy(pid: number): void {
     this.#servedBy = pid === stateOf(this).processID ? pid : null
@@ -133,6 +138,10 @@ export class WatchedClient extends Client {
     }
   }
 }
+
+/** What a connection tells the server at its start; not in the types of pg. */
+type StartupConf = Readonly<Record<string, string>>
+type WithStartupConf = { getStartupConf(): StartupConf }
 
 /** A process that waits for its client (`Client`) waits for bytes that were lost. */
 const IS_WORKING = `
