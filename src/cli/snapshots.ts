@@ -4,7 +4,7 @@ import type { Ferry } from '#src/ferry.ts'
 import type { Pair } from '#src/inventory/history/snapshot-diff.ts'
 import { DIFFERENCE_LIST, SNAPSHOT_LIST } from '#src/inventory/history/snapshots-list.ts'
 import { counted } from '#src/model/counted.ts'
-import { accountsOf } from './accounts.ts'
+import { accountsOf, expectAccount } from './accounts.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { idArgument } from './arguments.ts'
 import { type CommandContext, withAccounts, withFerry } from './command-context.ts'
@@ -38,9 +38,10 @@ export function addSnapshots(program: Command): void {
     .action((a: bigint | undefined, b: bigint | undefined, options: ListOptions & { account?: string }) => {
       if (a !== undefined && b === undefined)
         diff.error('error: one snapshot has nothing to be compared with; name two, or none')
-      return withFerry('read', async ({ pool }) =>
-        printDiff(pool, await pairOf(pool, a, b, options.account), options),
-      )
+      return withFerry('read', async ferry => {
+        await expectAccount(ferry, options.account)
+        return printDiff(ferry.pool, await pairOf(ferry.pool, a, b, options.account ?? null), options)
+      })
     })
 }
 
@@ -69,10 +70,10 @@ async function pairOf(
   pool: Pool,
   a: bigint | undefined,
   b: bigint | undefined,
-  account: string | undefined,
+  account: string | null,
 ): Promise<Pair> {
   const { findLastPair, findPair } = await import('#src/inventory/history/snapshot-diff.ts')
-  return a === undefined || b === undefined ? findLastPair(pool, account ?? null) : findPair(pool, a, b)
+  return a === undefined || b === undefined ? findLastPair(pool, account) : findPair(pool, a, b, account)
 }
 
 /** Prints what differs between two snapshots. For people, what a first reading found is one row. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { takeSnapshot } from '#src/inventory/history/snapshots.ts'
+import { addRun } from '#test/support/runs.ts'
 import { addSnapshot } from '#test/support/snapshots.ts'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 import { type Cli, openCli, syncAs } from './open-cli.ts'
@@ -243,6 +244,21 @@ test('ferry snapshots diff without numbers compares the last two, of the account
     stderr: expect.stringContaining('snapshots of the accounts default, other; name one with --account'),
   })
   expect(await found('--account default')).toEqual(['added 5'])
+  expect(await found('1 3 --account default')).toEqual(['added 3', 'added 5'])
+  await addRun(pool, { account: 'other' })
+  for (const [args, words] of [
+    ['1 3 --account other', 'the snapshots 1 and 3 belong to account default, not to other'],
+    ['1 3 --account defualt', '"defualt" is not an account; did you mean default?'],
+    ['--account defualt', '"defualt" is not an account; did you mean default?'],
+  ]) {
+    const refused = { code: 2, stdout: '', stderr: expect.stringContaining(words ?? '') }
+    expect(await cli.ferryRun(`snapshots diff ${args}`)).toMatchObject(refused)
+  }
+  await pool.query(`delete from ferry.snapshots where account = 'other'`)
+  expect(await cli.ferryRun('snapshots diff --account other')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('account other has no two snapshots yet'),
+  })
 })
 
 test('ferry snapshots diff shows folder, who, old and new values with their types', async () => {

@@ -34,7 +34,12 @@ export class NoSuchSnapshot extends Error {
 }
 
 /** The instants of two snapshots of one account. Throws `NoSuchSnapshot`. */
-export async function findPair(pool: Pool, a: bigint, b: bigint): Promise<Pair> {
+export async function findPair(
+  pool: Pool,
+  a: bigint,
+  b: bigint,
+  account: string | null = null,
+): Promise<Pair> {
   const rows = await findAll(
     pool,
     TakenSnapshot,
@@ -51,6 +56,11 @@ export async function findPair(pool: Pool, a: bigint, b: bigint): Promise<Pair> 
   if (first.account !== second.account) {
     throw new NoSuchSnapshot(
       `the snapshots ${a} and ${b} belong to different accounts, so they have nothing in common`,
+    )
+  }
+  if (account !== null && first.account !== account) {
+    throw new NoSuchSnapshot(
+      `the snapshots ${a} and ${b} belong to account ${first.account}, not to ${account}`,
     )
   }
   return { account: first.account, a: first.takenAt, b: second.takenAt }
@@ -75,7 +85,7 @@ export async function findLastPair(pool: Pool, account: string | null): Promise<
   }
   const [last, before] = rows
   if (!last || !before) {
-    const what = account === null ? 'there are' : 'the account named with --account has'
+    const what = account === null ? 'there are' : `account ${account} has`
     throw new NoSuchSnapshot(`${what} no two snapshots yet; \`ferry snapshots list\` shows all snapshots`)
   }
   return { account: last.account, a: before.takenAt, b: last.takenAt }
