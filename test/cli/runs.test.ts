@@ -176,7 +176,7 @@ describe('ferry runs', () => {
     )
     await cli.sync()
     expect((await cli.ferryRun('runs show 4')).stdout).toContain(
-      '1 more of 13 rows is gone from the listing; 12 others were kept by a decision on run 3',
+      '1 more of 13 rows is gone from the listing; 12 others were kept by a decision on run 2',
     )
   })
 

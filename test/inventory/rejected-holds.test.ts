@@ -42,6 +42,21 @@ test('a rejected hold is ended, with who did it; its rows stay, and the next pol
   expect(await harness.query('select from ferry.removal_holds')).toHaveLength(1)
 })
 
+test('the run that a person named is the one that is told, though a later one held the same rows', async () => {
+  await using harness = await openFerryHarness({ rules: 15 })
+  await harness.sync()
+  for (const id of harness.sandbox.state.rules.ids().slice(0, 12)) harness.sandbox.state.removeRule(id)
+  const named = await harness.sync()
+  const later = await harness.sync()
+  expect(await rejectRun(harness.ferry, named.run, ADA)).toBe(12)
+  harness.sandbox.state.removeRule(harness.sandbox.state.rules.ids()[0]!)
+  const words = async () => /kept by a decision on run (\d+)/.exec(`${(await harness.sync()).message}`)?.[1]
+  expect(await words()).toBe(`${named.run}`)
+  // The audit log is not kept for ever.
+  await harness.query('delete from ferry.audit')
+  expect(await words()).toBe(`${later.run}`)
+})
+
 test('a hold is rejected once, and not approved afterwards', async () => {
   await using harness = await openRejected()
   await expect(rejectRun(harness.ferry, harness.held.run, { ...ADA, actor: 'b' })).rejects.toThrow(

@@ -12,6 +12,7 @@ import type { HoldOutcome } from '#src/inventory/states.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import type { EventKey } from '#src/model/event.ts'
 import type { Inventory } from '#src/model/resource.ts'
+import { loadRejection } from './list-holds.ts'
 
 /** Removals that wait for a person. An inventory has at most one open hold. */
 export type Hold = Inventory & {
@@ -229,16 +230,25 @@ export function rejectHold(pool: Pool, runId: bigint, by: ActedBy): Promise<numb
   })
 }
 
-/** The ids whose removal a person rejected and that no complete listing has had since, each with the run that held it. */
+/** The ids whose removal a person rejected and that no complete listing has had since, each with the run that was named. */
 export async function loadRejectedIds(
   pool: Pool,
   inventory: Inventory,
 ): Promise<ReadonlyMap<string, string>> {
+  const { account, resource, opened_by_run, last_run, ended_at } = holds
   const rejected = await drizzleOf(pool)
-    .select({ ids: holds.rejected_ids, run: holds.last_run })
+    .select({
+      ids: holds.rejected_ids,
+      hold: { account, resource, openedByRun: opened_by_run, lastRun: last_run, endedAt: ended_at },
+    })
     .from(holds)
     .where(and(ofInventory(holds, inventory), isNotNull(holds.rejected_ids)))
-  return new Map(rejected.flatMap(({ ids, run }) => ids?.map(id => [id, `${run}`] as const) ?? []))
+  const runs = new Map<string, string>()
+  for (const { ids, hold } of rejected) {
+    const run = (await loadRejection(pool, hold))?.run ?? `${hold.lastRun}`
+    for (const id of ids ?? []) runs.set(id, run)
+  }
+  return runs
 }
 
 /** Narrows a rejection to the rows that are still absent, if this scope covers its folders. */

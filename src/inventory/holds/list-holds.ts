@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { and, between, desc, drizzleOf, eq, isNotNull, isNull, lt, sql } from '#src/db/drizzle.ts'
-import { findAll, findColumn, findOne, findValue, Int8 } from '#src/db/rows.ts'
+import { findAll, findColumn, findMaybe, findOne, findValue, Int8 } from '#src/db/rows.ts'
 import { removalHolds as holds, syncRuns as runs } from '#src/inventory/schema.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { RUN_STATUSES } from '#src/model/run.ts'
@@ -262,24 +262,28 @@ export function listApprovals(
   )
 }
 
-/** Returns why somebody rejected a hold; null if no reason was given. */
-export async function loadRejectedBecause(
+/** What somebody said who rejected a hold: the run that was named, and why; null if no reason was given. */
+const Rejection = z.object({ run: z.string(), because: z.string().nullable() })
+
+/** Returns how a hold was rejected; null if the audit log has no entry of it any more. */
+export function loadRejection(
   pool: Pool,
-  { account, resource, openedByRun, lastRun, endedAt }: HoldRow,
-): Promise<string | null> {
-  const [because = null] = await findColumn(
+  { account, resource, openedByRun, lastRun, endedAt }: EndedHold,
+): Promise<z.infer<typeof Rejection> | null> {
+  return findMaybe(
     pool,
-    z.string().nullable(),
+    Rejection,
     // A hold that was decided in parts was rejected more than once: this was at its end.
-    `select a.because from ferry.audit a
+    `select a.subject_id as run, a.because from ferry.audit a
      where a.subject_kind = 'run' and a.action = 'reject' and a.subject_id in (
        select id::text from ferry.sync_runs
        where account = $1 and resource = $2 and status = 'held' and id between $3 and $4)
      order by abs(extract(epoch from a.at - $5)) limit 1`,
     [account, resource, openedByRun, lastRun, endedAt],
   )
-  return because
 }
+
+type EndedHold = Pick<HoldRow, 'account' | 'resource' | 'openedByRun' | 'lastRun' | 'endedAt'>
 
 /** The removals that wait for a person's decision: the latest run that found the rows gone, and how many they are. */
 export function listOpenHolds(client: Pool | PoolClient) {

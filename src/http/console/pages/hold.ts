@@ -14,7 +14,7 @@ import {
   listHeldIds,
   listHeldRows,
   loadHeldShare,
-  loadRejectedBecause,
+  loadRejection,
   MAX_COUNTED,
 } from '#src/inventory/holds/list-holds.ts'
 import { counted, number } from '#src/model/counted.ts'
@@ -51,14 +51,14 @@ export const hold: Page = {
     const hold = await findHold(request)
     if (!hold) return null
     const [after = null] = readCursor(query, Cursor) ?? []
-    const [share, firing, folders, ids, later, approvals, because] = await Promise.all([
+    const [share, firing, folders, ids, later, approvals, rejection] = await Promise.all([
       hold.endedAt ? null : loadHeldShare(reader, hold),
       hold.endedAt ? null : countHeldFiring(reader, hold),
       hold.endedAt || after !== null ? [] : listHeldFolders(reader, hold, MAX_FOLDERS),
       listHeldIds(reader, hold, 'seen', PAGE_ROWS + 1, after),
       after !== null ? [] : listHeldIds(reader, hold, 'later', MAX_LATER),
       listApprovals(reader, hold, MAX_APPROVALS),
-      hold.outcome === 'rejected' ? loadRejectedBecause(reader, hold) : null,
+      hold.outcome === 'rejected' ? loadRejection(reader, hold) : null,
     ])
     const { rows: shown, next } = partOf(ids, PAGE_ROWS, id => [id])
     const known = await listHeldRows(reader, hold, [...shown, ...later])
@@ -72,7 +72,7 @@ export const hold: Page = {
       body: html`${ledgerTabs(HOLDS)}
 ${share ? toDecide(hold, { share, firing }, isUnderWay) : whatCame(hold, approvals)}
 ${whatCameOfIt(hold, here, approvals, target.timezone)}
-${facts(factsOf(hold, decisionOf(hold, approvals, because), target.timezone))}
+${facts(factsOf(hold, decisionOf(hold, approvals, rejection?.because ?? null), target.timezone))}
 ${folders.length > 0 ? foldersOf(folders) : null}
 ${later.length > 0 ? rowsTable(`New since run ${hold.run}: ${number(hold.later)}`, hold, rowsOf(later)) : null}
 ${rowsTable(hold.later > 0 || hold.endedAt ? `Rows that run ${hold.run} held` : 'Rows that would be removed', hold, rowsOf(shown))}
