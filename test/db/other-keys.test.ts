@@ -52,6 +52,9 @@ test('the last of several decides, those under the same key do not count, and wh
   await using store = await openTestStore()
   await callBefore(store)
   await ageCalls(store.pool, '50 s')
+  await callBefore(store)
+  expect(await loadCountedElsewhere(store.pool, NEW, LISTING)).toBeGreaterThan(30_000)
+  await ageCalls(store.pool, '50 s')
   await callBefore(store, { account: 'us', limitKey: 'account:us' })
   expect(await loadCountedElsewhere(store.pool, NEW, LISTING)).toBeGreaterThan(30_000)
   expect(await loadCountedElsewhere(store.pool, { ...NEW, limitKey: 'account:us' }, LISTING)).toBeLessThan(
