@@ -124,6 +124,7 @@ export function labelArgument(
   if (key === undefined || value === undefined) {
     throw new InvalidArgumentError('Write a label and its value: team=payments.')
   }
+  if (Object.hasOwn(earlier, key)) throw new InvalidArgumentError(`The label ${key} is given twice.`)
   return { ...earlier, [key]: value }
 }
 

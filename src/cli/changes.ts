@@ -15,8 +15,7 @@ export function addChanges(program: Command): void {
   addLongList(command, CHANGE_LIST, {
     row: 'change',
     columns: ['change', 'name', 'what', 'by', 'when'],
-    none: filter =>
-      isOfOne(filter) ? 'No changes are known.' : 'Nothing changed. `--since 7d` looks further back.',
+    none: wordsForNone,
     async prepare(pool, filter) {
       await expectKnown(pool, filter)
       if (filter.since !== undefined || isOfOne(filter)) return filter
@@ -27,6 +26,15 @@ export function addChanges(program: Command): void {
       if (shown === 0) await noteSuggested(pool, 'alert-rules', { by })
     },
   })
+}
+
+function wordsForNone({ since, ...filter }: Of & { readonly since?: Date | undefined }): string {
+  const isNarrowed =
+    Object.values(filter).filter(value => value !== undefined).length > (isOfOne(filter) ? 1 : 0)
+  if (since !== undefined || (isNarrowed && isOfOne(filter))) return 'No change matches.'
+  if (isOfOne(filter)) return 'No changes are known.'
+  const what = isNarrowed ? 'No change of the last day matches' : 'Nothing changed in the last day'
+  return `${what}. \`--since 7d\` looks further back.`
 }
 
 type Of = {

@@ -33,7 +33,7 @@ type Beside<Of extends Filters> = {
   readonly row: string
   /** The columns to print; absent: all. */
   readonly columns?: readonly string[]
-  /** Instead of the words of the list. */
+  /** Instead of the words of the list, for what was asked. */
   none?(filter: Asked<Of>): string
   /** Checks the filter, and adds what is not given. */
   prepare?(pool: Pool, filter: Asked<Of>): Promise<Asked<Of>>
@@ -56,7 +56,7 @@ export function addLongList<Row extends object, Of extends Filters>(
         if (typeof given.account === 'string') await expectAccount(ferry, given.account)
         const asked = filterFrom(given)
         const filter = (await prepare?.(pool, asked)) ?? asked
-        const printed = { ...list, none: none?.(filter) ?? list.none, ...(columns && picked(list, columns)) }
+        const printed = { ...list, none: none?.(asked) ?? list.none, ...(columns && picked(list, columns)) }
         const shown = await printList(pool, printed, filter, given)
         if (given.since instanceof Date) await noteFutureSince(pool, given.since)
         await note?.(pool, filter, shown)

@@ -36,7 +36,7 @@ export function addSync(program: Command): void {
       new Option(
         '--plan',
         'print what would change, but store nothing of the inventory; creates missing tables',
-      ).conflicts('acceptRemovals'),
+      ).conflicts(['acceptRemovals', 'as', 'because']),
     )
     .option('--all', 'with --plan: print everything that would change, not only the first of each kind')
     .option('--accept-removals', 'remove the rows that are gone, however many there are')
@@ -47,6 +47,8 @@ export function addSync(program: Command): void {
         if (inventory === 'mcp-servers' && options.folder) {
           throw new UsageError('MCP servers have no folders; leave out --folder')
         }
+        if (options.all && !options.plan)
+          throw new UsageError('--all is for --plan; add it, or leave out --all')
         const resources = inventory === 'all' ? RESOURCES : [inventory]
         return options.plan
           ? preview(ferry, resources, options, context)

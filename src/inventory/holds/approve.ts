@@ -60,7 +60,7 @@ export async function rejectRun(
 
 function nothingHeld(runId: bigint): NothingToApprove {
   return new NothingToApprove(
-    `run ${runId} holds no removals: it is not a held run, or its hold was approved or rejected, or a later complete ` +
-      'listing found the rows again. `ferry runs list` shows the runs that are held',
+    `run ${runId} holds no removals: it is not a held run, or its hold was approved or rejected, or a later run ` +
+      'found the rows again or looked at other folders. `ferry doctor` says what waits for a decision',
   )
 }

@@ -24,7 +24,10 @@ export function nextOfRun(of: RunStanding): string {
     case 'skipped':
       return ''
     case 'held':
-      return 'Its hold has ended: somebody decided, or a later listing found the rows again. Nothing waits for a decision.'
+      return (
+        'Its hold has ended: somebody decided, or a later run found the rows again or looked at other folders. ' +
+        'What waits for a decision, `ferry doctor` says.'
+      )
     case 'failed':
     case 'partial':
       return completeSince === null

@@ -169,7 +169,7 @@ function whatCame(hold: HoldRow, approvals: readonly Approval[]): Html | null {
     case 'rejected':
       return html`<p class="notice">Rejected by ${foreign(rejectedBy)}: the rows stay. By itself, Ferry asks about a row again, or removes it, only if a complete listing has it again and later ones do not.</p>`
     case 'voided':
-      return html`<p class="notice">A later complete listing settled it, so no decision is needed.</p>`
+      return html`<p class="notice">A later run settled it: it found the rows again, or it looked at other folders. <a href="${HOLDS}">What waits for a decision</a>.</p>`
     case null:
       return null
   }
