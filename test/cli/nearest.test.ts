@@ -30,7 +30,7 @@ test('an empty list names the word, folder, team, label or person that may have 
     expect({ args, code, stdout }).toEqual({
       args,
       code: 0,
-      stdout: expect.stringMatching(/^(None found|Nothing changed|Firing at)/),
+      stdout: expect.stringMatching(/^(None found|No change of the last day matches|Firing at)/),
     })
     return stderr
   }

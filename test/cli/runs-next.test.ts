@@ -45,7 +45,9 @@ test('of a held run, `runs show` says who decides, and that nobody has to once i
     /Removals held: 12\. `ferry runs approve 2` removes them\. `ferry runs reject 2` keeps them\./,
   )
   expect((await cli.ferryRun('runs reject 2')).code).toBe(0)
-  expect(await nextOf(cli, 2)).toMatch(/^Its hold has ended: .*What waits for a decision, `ferry doctor` says\.$/)
+  expect(await nextOf(cli, 2)).toMatch(
+    /^Its hold has ended: .*What waits for a decision, `ferry doctor` says\.$/,
+  )
 })
 
 test('a listing that was complete before a failed run does not make up for it', async () => {
