@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Pool } from 'pg'
+import { isNarrowedBy } from '#src/db/list.ts'
 import { CHANGE_LIST } from '#src/inventory/history/changes-list.ts'
 import { DAY_MS } from '#src/model/duration.ts'
 import type { Resource } from '#src/model/resource.ts'
@@ -28,11 +29,16 @@ export function addChanges(program: Command): void {
   })
 }
 
-function wordsForNone({ since, ...filter }: Of & { readonly since?: Date | undefined }): string {
-  const isNarrowed =
-    Object.values(filter).filter(value => value !== undefined).length > (isOfOne(filter) ? 1 : 0)
-  if (since !== undefined || (isNarrowed && isOfOne(filter))) return 'No change matches.'
-  if (isOfOne(filter)) return 'No changes are known.'
+function wordsForNone({
+  since,
+  rule,
+  server,
+  ...others
+}: Of & { readonly since?: Date | undefined }): string {
+  const isNarrowed = isNarrowedBy(others) || (rule !== undefined && server !== undefined)
+  const isOne = isOfOne({ rule, server })
+  if (since !== undefined || (isNarrowed && isOne)) return 'No change matches.'
+  if (isOne) return 'No changes are known.'
   const what = isNarrowed ? 'No change of the last day matches' : 'Nothing changed in the last day'
   return `${what}. \`--since 7d\` looks further back.`
 }

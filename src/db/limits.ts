@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { guardedMs, type Limit } from '#src/model/limit.ts'
-import { findAll, findColumn, findMaybe, findOne, type Queryable } from './rows.ts'
+import { findAll, findMaybe, findOne, findValue, type Queryable } from './rows.ts'
 
 /** The state of a limit for an operation at this moment. */
 const LimitState = z.object({
@@ -47,13 +47,8 @@ export async function loadCountedElsewhere(
 ): Promise<number> {
   if (accounts.length === 0) return 0
   const longestMs = guardedMs(Math.max(...windows.map(({ windowMs }) => windowMs)))
-  const [ms = null] = await findColumn(pool, z.number().nullable(), COUNTED_ELSEWHERE, [
-    limitKey,
-    operation,
-    accounts,
-    longestMs,
-  ])
-  return ms ?? 0
+  const values = [limitKey, operation, accounts, longestMs]
+  return (await findValue(pool, z.number().nullable(), COUNTED_ELSEWHERE, values)) ?? 0
 }
 
 /** Which calls count, and until when, is said in full_windows.sql. Of each key the index gives the few calls of the last minute. */

@@ -5,7 +5,7 @@ import type { OwnCall } from '#src/db/known-database.ts'
 import type { Lease } from '#src/db/leases.ts'
 import { loadCountedElsewhere } from '#src/db/limits.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { findColumn, findOne, Int8 } from '#src/db/rows.ts'
+import { findOne, findValue, Int8 } from '#src/db/rows.ts'
 import { MAX_BATCH_BYTES, ROW_OVERHEAD_BYTES } from '#src/imports/estimate.ts'
 import type { Permit } from '#src/model/call.ts'
 import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
@@ -107,9 +107,9 @@ export async function claimBatch(context: ClaimContext, request: ClaimRequest): 
   }
 }
 
-async function isRunning(pool: Pool, importId: bigint): Promise<boolean> {
+function isRunning(pool: Pool, importId: bigint): Promise<boolean> {
   const running = `select exists (select from ferry.imports where id = $1 and status = 'running') as is_running`
-  return (await findColumn(pool, z.boolean(), running, [importId]))[0] ?? false
+  return findValue(pool, z.boolean(), running, [importId])
 }
 
 function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRow> {

@@ -38,6 +38,11 @@ export type NowFacts = {
 /** The most rows of each list on the page; the pages that it links to show all. */
 export const MAX_SHOWN = 20
 
+/** Whether more decisions may wait than are shown. */
+export function areDecisionsCut({ holds, imports }: Pick<NowFacts, 'holds' | 'imports'>): boolean {
+  return holds.length >= MAX_SHOWN || imports.length >= MAX_SHOWN
+}
+
 /** Workers, and what they do: the page counts them, and shows the silent ones first. */
 const MAX_LOADED = 1_000
 

@@ -13,7 +13,7 @@ import { requestId } from '../parts/calls.ts'
 import { runLink } from '../parts/runs.ts'
 import { atMost, table, wrongFirst } from '../parts/table.ts'
 import { ago, badge, foreign, sentence, type Tone, time } from '../parts/values.ts'
-import { MAX_SHOWN, type NowFacts } from './load-now.ts'
+import { areDecisionsCut, MAX_SHOWN, type NowFacts } from './load-now.ts'
 
 /*
  * The parts of the page Now: each answers one question.
@@ -46,7 +46,6 @@ export function decisions({ holds, imports }: NowFacts, timezone: string): Html 
     }),
   ]
   if (waiting.length === 0) return null
-  const isMore = [holds, imports].some(({ length }) => length >= MAX_SHOWN)
   return html`${table(
     'Pending decisions',
     [
@@ -56,7 +55,7 @@ export function decisions({ holds, imports }: NowFacts, timezone: string): Html 
     ],
     waiting,
     html``,
-  )}${isMore ? html`<p>There may be more: <a href="${HOLDS}">all holds</a>, <a href="/imports">all imports</a>.</p>` : null}`
+  )}${areDecisionsCut({ holds, imports }) ? html`<p>There may be more: <a href="${HOLDS}">all holds</a>, <a href="/imports">all imports</a>.</p>` : null}`
 }
 
 const FRESH_TONES: Readonly<Record<FreshnessState, Tone>> = {

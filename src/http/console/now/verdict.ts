@@ -3,7 +3,7 @@ import { type DatabaseChange, isNews } from '#src/model/database-change.ts'
 import { isLate } from '#src/reports/freshness.ts'
 import type { Readiness } from '../../readiness.ts'
 import { capital, type Tone } from '../parts/values.ts'
-import { MAX_SHOWN, type NowFacts } from './load-now.ts'
+import { areDecisionsCut, MAX_SHOWN, type NowFacts } from './load-now.ts'
 
 /** The answer to "does anything need attention?". */
 export type Verdict = {
@@ -102,7 +102,7 @@ function manyImports(count: number): string {
 
 function whatWaits({ holds, imports, running, schedules, databaseChanges }: Facts): string[] {
   const decisions = holds.length + imports.length
-  const isMore = holds.length >= MAX_SHOWN || imports.length >= MAX_SHOWN
+  const isMore = areDecisionsCut({ holds, imports })
   const paused = schedules.filter(schedule => schedule.paused).length
   // One failure is no harm yet: an inventory that gets too old because of them is late.
   const failed = schedules.filter(({ lastOutcome }) => lastOutcome === 'failed').length
