@@ -25,6 +25,8 @@ export async function locksOf(
   client: Pick<Client, 'query'>,
   statements: readonly string[],
 ): Promise<MigrationLock[]> {
+  // What earlier transactions scanned counts until the server has noted it, which it does once a second.
+  await client.query('select pg_stat_force_next_flush()')
   await client.query(`begin; set local max_parallel_maintenance_workers = 0; ${REMEMBER}`)
   try {
     for (const statement of statements) await client.query(statement)

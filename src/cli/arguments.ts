@@ -11,6 +11,12 @@ export function idArgument(text: string): bigint {
   return BigInt(text)
 }
 
+/** Reads a path. An empty one is that of a variable that is not set. */
+export function pathArgument(text: string): string {
+  if (text === '') throw new InvalidArgumentError('Write a path.')
+  return text
+}
+
 /** Reads how many rows to show. */
 export const limitArgument = countFrom(1, 1_000_000)
 

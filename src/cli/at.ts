@@ -52,8 +52,8 @@ export function addAt(program: Command): void {
           Date,
           Date,
         ]
-        await noteHistoryStart(ferry.pool, from)
         const found = await loadAround(ferry.pool, filter, limit)
+        await noteHistoryStart(ferry.pool, from)
         if (json) printJson({ at, from, until, ...jsonOfAround(found) })
         else printAround(filter, found, { kind, firing })
         if (isNothing(found)) await noteSuggested(ferry.pool, 'alert-rules', { words, folder, team })
@@ -102,7 +102,7 @@ function printAround(
   if (blind.length > 0) {
     if (process.stdout.isTTY) printBlind(blind, { at, spanMs })
     printAside(
-      `ferry: nothing is known of ${counted(blind.length, 'stretch', 'stretches')} of that time. \`ferry report blind_spots\` says why.`,
+      `ferry: nothing is known of ${counted(blind.length, 'stretch', 'stretches')} of that time. \`ferry report blind_spots\` says why, for accounts with a schedule and after their first reading.`,
     )
   }
   if (isCut) printAside('ferry: there is more. A higher --limit, or --folder, --team and --match, show it.')

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { number } from '#src/model/counted.ts'
+import { pathArgument } from './arguments.ts'
 import { runOneShot } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT } from './exit.ts'
@@ -14,7 +15,11 @@ export function addEmbedded(program: Command): void {
     .description(
       'move its data to the major version of Postgres that this Ferry brings along; the old files are kept',
     )
-    .option('--old-programs <dir>', 'where the programs of the old version are, pg_dump among them')
+    .option(
+      '--old-programs <dir>',
+      'where the programs of the old version are, pg_dump among them',
+      pathArgument,
+    )
     .option('--json', 'print one JSON object')
     .action((options: Options) =>
       runOneShot(async ({ config, log }) => {

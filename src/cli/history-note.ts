@@ -16,7 +16,7 @@ export async function noteHistoryStart(pool: Pool, since: Date | undefined): Pro
   const start = await loadHistoryStart(pool)
   if (start === null || (since !== undefined && since >= start)) return
   printAside(
-    `ferry: the history starts at ${instant(start)}. Older versions were removed (FERRY_KEEP_VERSIONS) and are neither shown nor counted.`,
+    `ferry: the history starts at ${instant(start)}. Older versions and snapshots were removed (FERRY_KEEP_VERSIONS) and are neither shown nor counted.`,
   )
 }
 
@@ -63,11 +63,11 @@ export async function noteFuture(pool: Pool, asOf: Date): Promise<Date> {
   return now
 }
 
-/** Says so if `since` is still to come: the list is empty because nothing can have happened since then. */
+/** Says so if `since` is still to come: nothing can have begun since then. */
 export async function noteFutureSince(pool: Pool, since: Date): Promise<void> {
   const { readClock } = await import('#src/db/clock.ts')
   if (since <= (await readClock(pool)).now) return
-  printAside(`ferry: warning: ${instant(since)} is in the future: nothing has happened since then.`)
+  printAside(`ferry: warning: ${instant(since)} is in the future: nothing has begun or changed since then.`)
 }
 
 /** Says, beside a list that is empty, what may have been meant. */

@@ -5,6 +5,7 @@ import type { StagingReport } from '#src/imports/staging/staging-report.ts'
 import { counted } from '#src/model/counted.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { actedBy } from './acted-by.ts'
+import { pathArgument } from './arguments.ts'
 import { type OneShotContext, withAccounts } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
@@ -22,7 +23,7 @@ export function addImport(program: Command): void {
     program
       .command('import')
       .description('subscribe the recipients in a file to a status page')
-      .argument('<file>', 'CSV or NDJSON, plain or compressed with gzip or zstd; - is stdin'),
+      .argument('<file>', 'CSV or NDJSON, plain or compressed with gzip or zstd; - is stdin', pathArgument),
   )
     .addHelpText(
       'after',

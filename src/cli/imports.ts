@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { IMPORT_LIST } from '#src/imports/reporting/imports-list.ts'
 import { type ActOptions, addActOptions } from './acted-by.ts'
-import { idArgument } from './arguments.ts'
+import { idArgument, pathArgument } from './arguments.ts'
 import { withAccounts, withFerry, withKnownAccounts } from './command-context.ts'
 import type { ResolveOptions } from './imports/decide.ts'
 import { addList } from './list-command.ts'
@@ -50,7 +50,11 @@ function addReading(imports: Command): void {
     'rejects',
     'the rejected rows as they were in the file, with the reason: correct them and import them',
   )
-    .option('--out <file>', 'write them to this file instead of stdout; an existing file is never replaced')
+    .option(
+      '--out <file>',
+      'write them to this file instead of stdout; an existing file is never replaced',
+      pathArgument,
+    )
     .option('--json', 'print one JSON object: how many were written, and where (needs --out)')
     .action((id: bigint, options: Options & { out?: string }) =>
       withFerry('read', async ({ pool }) =>

@@ -38,7 +38,10 @@ import { addWorker } from './worker.ts'
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const program = await createProgram(argv)
   try {
-    await program.parseAsync(argv)
+    const [node = '', script = '', first, asked] = argv
+    // Of a command that does not exist, `help` alone would show the help of all.
+    const isUnknown = first === 'help' && asked && !program.commands.some(one => one.name() === asked)
+    await program.parseAsync(isUnknown ? [node, script, asked] : argv)
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     // Commander has printed what was wrong. A request for help is not an error.

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { DAY_MS } from '#src/model/duration.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { withFerry } from './command-context.ts'
@@ -11,7 +11,7 @@ export function addPrune(program: Command): void {
   const command = program
     .command('prune')
     .description('remove rows that are older than the settings FERRY_KEEP_… allow; workers do it every day')
-    .option('--dry-run', 'only count them')
+    .addOption(new Option('--dry-run', 'only count them').conflicts(['as', 'because']))
   addActOptions(command)
     .option('--json', 'print one JSON object per table')
     .action((options: Options) =>

@@ -45,7 +45,8 @@ export function addReport(program: Command): void {
         const { noteFutureSince, noteLooksBack } = await import('./history-note.ts')
         if (given.since) await noteFutureSince(ferry.pool, given.since)
         if (report.looksBack) {
-          await noteLooksBack(ferry.pool, report.looksBack, given.since, context.config.retention)
+          const from = given.since ?? (given.night ? new Date(given.night) : undefined)
+          await noteLooksBack(ferry.pool, report.looksBack, from, context.config.retention)
         }
         return EXIT.done
       }),
@@ -78,6 +79,9 @@ async function reportNamed(name: string): Promise<Report> {
   throw new UsageError(`${JSON.stringify(name)} ${wrong}${end} \`ferry report\` lists them all`)
 }
 
+/** A date begins so long before it begins in UTC, where it begins first. */
+const EARLIEST_ZONE_MS = 14 * 3_600_000
+
 /** Throws `UsageError` if the night has no snapshot, or it was removed. Notes which snapshots are incomplete. */
 async function expectNight(pool: Pool, night: string, account: string | undefined): Promise<void> {
   const { loadNight } = await import('#src/reports/nights.ts')
@@ -85,8 +89,10 @@ async function expectNight(pool: Pool, night: string, account: string | undefine
   if (snapshots.every(({ status }) => status === 'missed')) {
     await pool.query('select ferry_internal.expect_history($1::date)', [night])
     const whose = account === undefined ? '' : ` of account ${JSON.stringify(account)}`
+    const isToCome = Date.parse(night) > Date.now() + EARLIEST_ZONE_MS
+    const nights = isToCome ? 'ferry report nights' : `ferry report nights --since ${night}`
     throw new UsageError(
-      `there is no snapshot${whose} of the night ${night}; \`ferry report nights --since ${night}\` lists the nights`,
+      `there is no snapshot${whose} of the night ${night}${isToCome ? ', which is still to come' : ''}; \`${nights}\` lists the nights`,
     )
   }
   for (const { account, status } of snapshots) {

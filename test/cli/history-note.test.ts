@@ -13,11 +13,12 @@ test('who looks farther back than the history is told where it starts, and nobod
     `rules show ${id}`,
     'report rules_never_fired',
     'report rules_noisy --since 30d',
+    'report nights',
   ]
   for (const line of all) expect((await cli.ferryRun(line)).stderr).toBe('')
   await cli.query(`insert into ferry.history (starts_at) values (now() - interval '10 d')`)
   for (const line of all) expect((await cli.ferryRun(line)).stderr, line).toMatch(START)
-  for (const line of ['changes', 'changes --since 9d', 'report rules_noisy', 'report rules_by_folder']) {
+  for (const line of ['changes', 'changes --since 9d', 'report rules_noisy', 'report nights --since 9d']) {
     expect((await cli.ferryRun(line)).stderr, line).toBe('')
   }
   for (const line of [

@@ -129,7 +129,7 @@ test('a list since a moment that is still to come is empty with a warning on std
   ]) {
     const { stderr } = await cli.ferryRun(`${args} --since 2125-01-01`)
     expect(stderr, args).toContain(
-      'ferry: warning: 2125-01-01 00:00:00Z is in the future: nothing has happened since then.\n',
+      'ferry: warning: 2125-01-01 00:00:00Z is in the future: nothing has begun or changed since then.\n',
     )
     expect((await cli.ferryRun(`${args} --since 1h`)).stderr, args).not.toContain('future')
   }

@@ -11,6 +11,11 @@ test('options that mean nothing together are refused', async () => {
     ['sync all --all', '--all is for --plan; add it, or leave out --all'],
     ['sync all --plan --as zoe', "option '--plan' cannot be used with option '--as <"],
     ['sync all --plan --because why', "option '--plan' cannot be used with option '--because <"],
+    ['prune --dry-run --as zoe', "option '--dry-run' cannot be used with option '--as <"],
+    ['prune --dry-run --because why', "option '--dry-run' cannot be used with option '--because <"],
+    ['imports rejects 1 --out=', 'Write a path.'],
+    ['import --page 42 --suppress= people.csv', 'Write a path.'],
+    ['import --page 42 --components= people.csv', 'Write a path.'],
   ] as const) {
     const { code, stdout, stderr } = await cli.ferryRun(command)
     expect({ command, code, stdout }).toEqual({ command, code: 2, stdout: '' })

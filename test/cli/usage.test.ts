@@ -61,6 +61,7 @@ describe('ferry --help', () => {
 describe('wrong usage exits 2 and says what would be right', () => {
   test.each([
     [['syn'], "unknown command 'syn'\n(Did you mean sync?)"],
+    [['help', 'syn'], "unknown command 'syn'\n(Did you mean sync?)"],
     [['sync', 'all', '--jsn'], "unknown option '--jsn'\n(Did you mean --json?)"],
     [['sync', 'everything'], 'Allowed choices are alert-rules, mcp-servers, all.'],
     [['sync'], "missing required argument 'inventory'"],

@@ -133,6 +133,23 @@ test('churn_by_folder tells additions, changes, removals and returns apart', asy
   ])
 })
 
+test('churn_by_folder adds nothing whose earlier versions were removed for their age', async () => {
+  await using store = await openTestStore()
+  const changed = { folder: 1, from: 3 * DAY }
+  for (const id of ['1', '2'])
+    await insert(store, { ...changed, id, name: 'old', from: 5 * DAY, to: 3 * DAY })
+  await insert(store, { ...changed, id: '1', name: 'new', to: DAY })
+  await insert(store, { ...changed, id: '2', name: 'new' })
+  await insert(store, { ...changed, id: '1', name: 'newer', from: DAY })
+  await insert(store, { ...changed, id: '3', name: 'gone', from: 4 * DAY, to: 3 * DAY })
+  const columns = 'added changed removed returned changes'
+  expect(await ask(store, 'churn_by_folder', columns)).toEqual([[3, 3, 1, 0, 7]])
+  await store.pool.query('insert into ferry.history (starts_at) values ($1)', [minutesAgo(2 * DAY)])
+  await store.pool.query(`delete from ferry.alert_rule_versions where valid_to < ferry.history_start()`)
+  expect(await ask(store, 'churn_by_folder', columns)).toEqual([[0, 1, 0, 0, 1]])
+  expect(await ask(store, 'churn_by_folder', columns, { since: minutesAgo(HOUR) })).toEqual([])
+})
+
 test('churn_by_folder counts what a first reading found apart, and each account its own', async () => {
   await using store = await openTestStore()
   for (const id of ['1', '2', '3'])

@@ -6,7 +6,14 @@ import { ON_UNCERTAIN, type OnUncertain } from '#src/model/import.ts'
 import { MAX_BATCH_ROWS } from '#src/model/settings.ts'
 import { accountsOf } from '../accounts.ts'
 import { type ActOptions, addActOptions } from '../acted-by.ts'
-import { countFrom, mapArgument, mapLocaleArgument, methodArgument, pageArgument } from '../arguments.ts'
+import {
+  countFrom,
+  mapArgument,
+  mapLocaleArgument,
+  methodArgument,
+  pageArgument,
+  pathArgument,
+} from '../arguments.ts'
 import { UsageError } from '../errors.ts'
 import { wrapped } from '../wrap.ts'
 
@@ -60,8 +67,8 @@ export function addOptions(command: Command): Command {
       .addOption(
         new Option('--from <product>', 'the file is the export of this product').choices(PRESET_NAMES),
       )
-      .option('--components <file>', 'a CSV of old component ids and new ones')
-      .option('--suppress <file>', 'a file of recipients who must not be subscribed')
+      .option('--components <file>', 'a CSV of old component ids and new ones', pathArgument)
+      .option('--suppress <file>', 'a file of recipients who must not be subscribed', pathArgument)
       .option('--batch <n>', 'rows in one call (default: FERRY_IMPORT_BATCH)', countFrom(1, MAX_BATCH_ROWS))
       .option('--first <n>', 'send this many rows, then pause', countFrom(1, MAX_FIRST_ROWS))
       .addOption(

@@ -17,6 +17,7 @@ export const FRESHNESS_REPORTS: readonly Report[] = [
     name: 'nights',
     shows: 'each night: its snapshot, and whether it was missed, held or partial',
     takes: ['since', 'account', 'night'],
+    looksBack: { at: 'versions', days: 30 },
     query: `select * from ferry.nights(greatest($1, $3::date - 1))
       where ($2::text is null or account = $2) and ($3::date is null or night = $3)`,
   },

@@ -1,28 +1,31 @@
--- A version that began at the instant at which the one before it ended is a change. All others are few, and looked up.
+-- A version that began at the instant at which the one before it ended is a change. All others are few, and looked up. Before the
+-- history starts nobody knows whether a version had one before it.
 CREATE OR REPLACE FUNCTION ferry.churn_by_folder(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, folder_id numeric(20, 0), added integer, changed integer, removed integer, returned integer, changes integer,
   rules_now integer, first_read integer
 ) LANGUAGE sql STABLE
 SET jit = off SET enable_mergejoin = off SET enable_sort = off SET work_mem = '32MB' AS $$
-  WITH alone AS MATERIALIZED (
+  WITH asked AS MATERIALIZED (
+    SELECT greatest(coalesce($1, now() - interval '7 days'), (SELECT h.starts_at FROM ferry.history h)) AS since
+  ), alone AS MATERIALIZED (
     SELECT coalesce(b.account, e.account) AS account, coalesce(b.id, e.id) AS id, coalesce(b.at, e.at) AS at, b.folder_id,
       b.id IS NULL AS is_removed
     FROM (
       SELECT v.id, v.account, v.valid_from AS at, v.folder_id FROM ferry.alert_rule_versions v
-      WHERE v.valid_from >= coalesce($1, now() - interval '7 days') AND v.valid_from < 'infinity'
+      WHERE v.valid_from >= (SELECT asked.since FROM asked) AND v.valid_from < 'infinity'
         AND v.appeared IS DISTINCT FROM 'first reading'
     ) b
     FULL JOIN (
       SELECT v.id, v.account, v.valid_to AS at FROM ferry.alert_rule_versions v
-      WHERE v.valid_to >= coalesce($1, now() - interval '7 days') AND v.valid_to < 'infinity'
+      WHERE v.valid_to >= (SELECT asked.since FROM asked) AND v.valid_to < 'infinity'
     ) e ON e.id = b.id AND e.account = b.account AND e.at = b.at
     WHERE b.id IS NULL OR e.id IS NULL
   ), counted AS (
     SELECT v.account, v.folder_id, count(*) FILTER (WHERE v.appeared IS DISTINCT FROM 'first reading') AS began,
       count(*) FILTER (WHERE v.appeared = 'first reading') AS first_read, 0 AS added, 0 AS returned, 0 AS removed
     FROM ferry.alert_rule_versions v
-    WHERE v.valid_from >= coalesce($1, now() - interval '7 days') AND v.valid_from < 'infinity'
+    WHERE v.valid_from >= (SELECT asked.since FROM asked) AND v.valid_from < 'infinity'
     GROUP BY v.account, v.folder_id
     UNION ALL
     SELECT a.account, coalesce(a.folder_id, o.folder_id), 0, 0, count(*) FILTER (WHERE NOT a.is_removed AND o.id IS NULL),
@@ -47,4 +50,4 @@ SET jit = off SET enable_mergejoin = off SET enable_sort = off SET work_mem = '3
   ORDER BY 7 DESC, s.account, s.folder_id
 $$;
 
-COMMENT ON FUNCTION ferry.churn_by_folder IS 'How many alert rules of each folder were added, changed, removed and returned since a time (null: seven days ago), as often as it was observed, the folder with the most changes first. rules_now: how many rules it has. first_read: how many a first reading found, which are no change. A rule that moved is a change of the folder it is in now.';
+COMMENT ON FUNCTION ferry.churn_by_folder IS 'How many alert rules of each folder were added, changed, removed and returned since a time (null: seven days ago), as often as it was observed, but not before history_start(), the folder with the most changes first. rules_now: how many rules it has. first_read: how many a first reading found, which are no change. A rule that moved is a change of the folder it is in now.';

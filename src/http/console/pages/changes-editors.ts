@@ -4,11 +4,16 @@ import { type Editor, loadEditors } from '#src/reports/editors.ts'
 import { type Html, html } from '../html.ts'
 import { href } from '../page.ts'
 import { MAX_PERSON } from '../parts/changes.ts'
+import { historyNote } from '../parts/history-note.ts'
 import { listPage } from '../parts/list-page.ts'
 import { foreign } from '../parts/values.ts'
 
 /** The periods, in days. The report looks at each edit: of more than 30 days, it takes longer than a page may. */
 const DAYS = { '7d': 7, '24h': 1 } as const
+
+function since(period: keyof typeof DAYS | undefined): Date {
+  return new Date(Date.now() - (period ? DAYS[period] : 30) * 86_400_000)
+}
 
 /** Who edits the most rules. */
 const EDITORS = list({
@@ -26,8 +31,7 @@ const EDITORS = list({
   },
   order: ['count', 'text', 'number'],
   async load(pool, { filter: { period, ...filter }, after, limit }) {
-    const since = new Date(Date.now() - (period ? DAYS[period] : 30) * 86_400_000)
-    const found = await loadEditors(pool, { ...filter, since }, after, limit + 1)
+    const found = await loadEditors(pool, { ...filter, since: since(period) }, after, limit + 1)
     return partOf(found, limit, ({ edits, account, id }) => [edits, account, id])
   },
   columns: {
@@ -46,18 +50,19 @@ export const editors = listPage({
   section: 'changes',
   title: 'Who edits most',
   list: () => EDITORS,
-  beside: (_, { filter: { folder, period = '30d' } }) => ({
+  beside: async ({ reader, target: { timezone } }, { next, filter: { folder, period } }) => ({
     above: html`<p>Edits of alert rules that were known before. A name leads to what the person changed. <code>ferry report edits_by_person --since 90d</code> looks further back.</p>`,
     columns: [
       {
         head: 'Person',
-        cell: row => personLink(row, { folder: folder?.toString(), since: period }),
+        cell: row => personLink(row, { folder: folder?.toString(), since: period ?? '30d' }),
       },
       'account',
       'edits',
       'folders',
       'last edit',
     ],
+    below: next ? null : await historyNote(reader, since(period), timezone),
   }),
 })
 

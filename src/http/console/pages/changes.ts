@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { CHANGE_LIST } from '#src/inventory/history/changes-list.ts'
-import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
 import { suggest } from '#src/inventory/history/known-words.ts'
 import { type Html, html } from '../html.ts'
 import { asksForAll, href } from '../page.ts'
 import { changeBadge, changedLink, MAX_PERSON, pathOf } from '../parts/changes.ts'
 import { differencesList, openRoom } from '../parts/differences.ts'
+import { historyNote } from '../parts/history-note.ts'
 import { listPage } from '../parts/list-page.ts'
 import { CursorInstant, CursorText } from '../parts/paging.ts'
 import { observed } from '../parts/runs.ts'
@@ -45,7 +45,7 @@ export const changes = listPage({
         { head: 'By', cell: ({ by }) => personOf(by, query) },
       ],
       below: html`${examinedTo ? examinedNote(examinedTo, timezone) : null}
-${next ? null : historyNote(await loadHistoryStart(reader), filter.since, timezone)}`,
+${next ? null : await historyNote(reader, filter.since, timezone)}`,
       empty: emptyOf(examinedTo, query),
       suggest: () => suggest(reader, 'alert-rules', { by: filter.by }),
     }
@@ -68,12 +68,6 @@ function narrowed(query: URLSearchParams, more: Readonly<Record<string, string>>
 function emptyOf(examinedTo: Date | null, query: URLSearchParams): Html | null {
   if (examinedTo) return html`Nothing found so far. The next page looks further back.`
   return asksForAll(query) ? null : html`No change matches. <a href="${PATH}">Show all changes</a>.`
-}
-
-/** At the end of the list. */
-function historyNote(start: Date | null, since: Date | undefined, timezone: string): Html | null {
-  if (start === null || (since && since >= start)) return null
-  return html`<p class="notice">The history starts at ${time(start, timezone)}. Older versions were removed after <code>FERRY_KEEP_VERSIONS</code>.</p>`
 }
 
 function examinedNote(examinedTo: Date, timezone: string): Html {

@@ -5,6 +5,7 @@ import { html } from '../html.ts'
 import { href } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { firingPages } from '../parts/firing-tabs.ts'
+import { historyNote } from '../parts/history-note.ts'
 import { listPage } from '../parts/list-page.ts'
 
 const PATH = '/firing/never'
@@ -36,7 +37,7 @@ export const firingNever = listPage({
   section: 'firing',
   title: 'Never fired',
   list: () => NEVER_FIRED,
-  beside: request => ({
+  beside: async (request, { next }) => ({
     above: html`${firingPages(PATH, request)}
 <p>Enabled rules that were never seen firing, and for how long they were observed while enabled. An alert that began and ended between two polls was not seen.</p>`,
     columns: [
@@ -50,5 +51,6 @@ export const firingNever = listPage({
       'observed for',
       'last edited by',
     ],
+    below: next ? null : await historyNote(request.reader, undefined, request.target.timezone),
   }),
 })

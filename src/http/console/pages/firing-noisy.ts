@@ -5,6 +5,7 @@ import { html } from '../html.ts'
 import type { Page } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { firingTabs, periodOf } from '../parts/firing-tabs.ts'
+import { historyNote } from '../parts/history-note.ts'
 import { PAGE_ROWS } from '../parts/paging.ts'
 import { table } from '../parts/table.ts'
 import { ago, badge, foreign, share } from '../parts/values.ts'
@@ -42,7 +43,8 @@ ${table(
   shown,
   html`No rule was seen firing in the last ${period.words}.`,
 )}
-${others > 0 ? html`<p>${number(others)} others fired too. <code>ferry report rules_noisy</code> shows all of them, and longer periods.</p>` : null}`,
+${others > 0 ? html`<p>${number(others)} others fired too. <code>ferry report rules_noisy</code> shows all of them, and longer periods.</p>` : null}
+${await historyNote(request.reader, period.since, request.target.timezone)}`,
     }
   },
 }

@@ -4,6 +4,7 @@ import { loadSilenced, type SilencedRule } from '#src/reports/firing/silenced.ts
 import { type Html, html } from '../html.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { type FiringPeriod, firingTabs, periodOf } from '../parts/firing-tabs.ts'
+import { historyNote } from '../parts/history-note.ts'
 import { listPage } from '../parts/list-page.ts'
 import { ago, badge, foreign, type Tone, time } from '../parts/values.ts'
 
@@ -45,7 +46,7 @@ export const firingSilenced = listPage({
   section: 'firing',
   title: 'Silenced while firing',
   list: ({ query }) => silencedListOf(periodOf(PATH, query)),
-  beside: (request, _) => ({
+  beside: async (request, { next }) => ({
     above: html`${firingTabs(PATH, request)}
 <p>Rules that were disabled, removed or edited while firing, or within an hour after. Not every change was meant to silence an alert.</p>`,
     columns: [
@@ -58,6 +59,9 @@ export const firingSilenced = listPage({
       { head: 'Who', cell: ({ by }) => foreign(by, 'unknown') },
       { head: 'Episode', cell: rule => episodeOf(rule, request.target.timezone) },
     ],
+    below: next
+      ? null
+      : await historyNote(request.reader, periodOf(PATH, request.query).since, request.target.timezone),
   }),
 })
 

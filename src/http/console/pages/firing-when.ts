@@ -4,6 +4,7 @@ import { heatChart } from '../charts/heat.ts'
 import { html } from '../html.ts'
 import type { Page } from '../page.ts'
 import { firingTabs, periodOf } from '../parts/firing-tabs.ts'
+import { historyNote } from '../parts/history-note.ts'
 import { nothing } from '../parts/table.ts'
 import { time } from '../parts/values.ts'
 import { byWeekdayAndHour, HOURS_OF_DAY } from '../parts/weekday-hours.ts'
@@ -41,7 +42,8 @@ ${
         columns: HOURS_OF_DAY,
         note: html`Each cell is an hour in ${timezone}: 8 is from 08:00 to 09:00.${first > period.since ? html` Nothing was read before ${time(first, timezone)}: until then, 0 means not known.` : null}`,
       })
-}`,
+}
+${await historyNote(request.reader, period.since, timezone)}`,
     }
   },
 }

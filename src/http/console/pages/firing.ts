@@ -14,6 +14,7 @@ import type { Page } from '../page.ts'
 import { inventoryLink, pathOf } from '../parts/changes.ts'
 import { barsOf, eventInWords, markOf } from '../parts/firing-strip.ts'
 import { type FiringPeriod, firingTabs, periodOf } from '../parts/firing-tabs.ts'
+import { historyNote } from '../parts/history-note.ts'
 import { nothing, table } from '../parts/table.ts'
 import { badge, foreign, time } from '../parts/values.ts'
 
@@ -42,6 +43,7 @@ export const firing: Page = {
       refreshEveryMs: 60_000,
       body: html`${firingTabs(PATH, request)}
 ${fired.rules === 0 ? nothingFired(period) : episodes(fired, blind, period, target.timezone)}
+${await historyNote(reader, period.since, target.timezone)}
 <section id="longest"><h2>Firing longest now</h2>
 ${table(
   fired.firing > longest.length ? `${longest.length} of ${number(fired.firing)} firing now` : 'Longest first',

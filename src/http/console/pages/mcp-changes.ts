@@ -3,6 +3,7 @@ import { number } from '#src/model/counted.ts'
 import { listToolChanges, type ServerChange, type ToolChange } from '#src/reports/mcp-tool-changes.ts'
 import { type Html, html } from '../html.ts'
 import { pathOf } from '../parts/changes.ts'
+import { historyNote } from '../parts/history-note.ts'
 import { listPage } from '../parts/list-page.ts'
 import { serverLink, toolName } from '../parts/mcp.ts'
 import { observed } from '../parts/runs.ts'
@@ -44,7 +45,7 @@ export const mcpChanges = listPage({
   title: 'MCP: tool changes',
   rows: PAGE_SERVERS,
   list: () => TOOL_CHANGES,
-  beside: ({ target: { timezone } }) => ({
+  beside: async ({ reader, target: { timezone } }, { next, filter }) => ({
     above: html`${mcpTabs(PATH)}
 <p>A model reads the description of a tool as instructions. Check what was added.</p>`,
     columns: [
@@ -59,6 +60,7 @@ export const mcpChanges = listPage({
       },
       { head: 'Old to new', cell: toolsOf },
     ],
+    below: next ? null : await historyNote(reader, filter.since, timezone),
     empty: html`${TOOL_CHANGES.none} New and removed servers are under <a href="/changes">Changes</a>.`,
   }),
 })

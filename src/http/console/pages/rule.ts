@@ -8,6 +8,7 @@ import { type Html, html } from '../html.ts'
 import { href, type Page } from '../page.ts'
 import { MAX_PERSON, pathOf } from '../parts/changes.ts'
 import { firingStrip } from '../parts/firing-strip.ts'
+import { historyNote } from '../parts/history-note.ts'
 import { fieldFacts, loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
 import { pager, readCursor } from '../parts/paging.ts'
 import { facts } from '../parts/table.ts'
@@ -48,6 +49,7 @@ ${labelsOf(row.labels)}
 <h2>History</h2>
 ${firingStrip(timeline, isFirst ? { span: lately, blind } : null, timezone)}
 ${timelineTable(timeline, timezone)}
+${timeline.next ? null : await historyNote(reader, undefined, timezone)}
 ${pager(pathOf('alert-rules', account, id), query, timeline.next)}`,
     }
   },

@@ -5,6 +5,7 @@ import { listRisksOfServer, type OfReason } from '#src/reports/mcp-risks.ts'
 import { type Html, html } from '../html.ts'
 import { href, type Page } from '../page.ts'
 import { pathOf } from '../parts/changes.ts'
+import { historyNote } from '../parts/history-note.ts'
 import { fieldFacts, loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
 import { severityBadge, statusBadge, toolName } from '../parts/mcp.ts'
 import { pager, readCursor } from '../parts/paging.ts'
@@ -40,6 +41,7 @@ ${factsOf(row, risks, timezone)}
 ${toolsTable(row.tools)}
 <h2>History</h2>
 ${timelineTable(timeline, timezone)}
+${timeline.next ? null : await historyNote(reader, undefined, timezone)}
 ${pager(pathOf('mcp-servers', account, id), query, timeline.next)}`,
     }
   },

@@ -152,7 +152,7 @@ export function suggestions(suggested: readonly Suggestion[]): Html[] {
 /** Says so if the list begins at a moment that is still to come. */
 function futureNote({ since }: Readonly<Record<string, unknown>>): Html | null {
   if (!(since instanceof Date) || since.getTime() <= Date.now()) return null
-  return html`<p class="notice warn">“Since” is in the future: nothing has happened since then.</p>`
+  return html`<p class="notice warn">“Since” is in the future: nothing has begun or changed since then.</p>`
 }
 
 function csvLink(path: string, query: URLSearchParams): Html {

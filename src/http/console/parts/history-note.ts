@@ -1,0 +1,15 @@
+import type { Pool } from 'pg'
+import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
+import { type Html, html } from '../html.ts'
+import { time } from './values.ts'
+
+/** Says so, below what looks back to `since`, if the history starts later; undefined: it looks back as far as it can. */
+export async function historyNote(
+  reader: Pool,
+  since: Date | undefined,
+  timezone: string,
+): Promise<Html | null> {
+  const start = await loadHistoryStart(reader)
+  if (start === null || (since && since >= start)) return null
+  return html`<p class="notice">The history starts at ${time(start, timezone)}. Older versions were removed after <code>FERRY_KEEP_VERSIONS</code>.</p>`
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
+import { openConsoleHarness } from './console-harness.ts'
+
+const NOTE = 'The history starts at'
+
+/** Pages that look farther back than ten days, and that look back less. */
+const FARTHER = [
+  '/changes',
+  '/changes/editors',
+  '/mcp/changes',
+  '/rules/a/1',
+  '/servers/a/1',
+  '/firing?hours=720',
+  '/firing/when',
+  '/firing/silenced?hours=720',
+  '/firing/never',
+]
+
+const LESS = [
+  '/changes?since=9d',
+  '/changes/editors?period=7d',
+  '/mcp/changes?since=9d',
+  '/firing',
+  '/firing/when?hours=168',
+  '/firing/silenced',
+  '/firing/noisy',
+  '/rules',
+  '/',
+]
+
+test('pages that look farther back than the history say where it starts, and no others', async () => {
+  await using harness = await openConsoleHarness()
+  await insertRuleVersion(harness.ferry.pool, { id: '1', name: 'one', from: '2026-01-01' })
+  await insertServerVersion(harness.ferry.pool, { id: '1', name: 'one', from: '2026-01-01' })
+  const notes = async (paths: readonly string[]) => {
+    const pages = await Promise.all(paths.map(async path => ({ path, ...(await harness.page(path)) })))
+    expect(pages.filter(({ status }) => status !== 200)).toEqual([])
+    return pages.filter(({ text }) => text.includes(NOTE)).map(({ path }) => path)
+  }
+  expect(await notes(FARTHER)).toEqual([])
+  await harness.query(`insert into ferry.history (starts_at) values (now() - interval '10 days')`)
+  expect(await notes(FARTHER)).toEqual(FARTHER)
+  expect(await notes(LESS)).toEqual([])
+  await harness.query(`update ferry.history set starts_at = now() - interval '5 days'`)
+  expect(await notes(['/firing/noisy'])).toEqual(['/firing/noisy'])
+})
