@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { recordActs } from '#src/db/audit.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { approveRun } from '#src/inventory/holds/approve.ts'
-import { findHoldOfRun, listApprovals } from '#src/inventory/holds/list-holds.ts'
+import { findHoldOfRun, listApprovals, listHolds } from '#src/inventory/holds/list-holds.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { addRun } from '#test/support/runs.ts'
@@ -44,6 +44,22 @@ test('of several attempts to approve a hold the last one comes first, and each o
   const hold = (await findHoldOfRun(pool, run))!
   expect((await listApprovals(pool, hold, 5)).map(approval => approval.run)).toEqual([second, first])
   expect((await listApprovals(pool, hold, 1)).map(approval => approval.run)).toEqual([second])
+})
+
+test('of several holds the newest comes first, the open ones apart from those that have ended, as many as are asked for', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const { pool } = harness.ferry
+  await pool.query(`
+    insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids, since_runs, ended_at, outcome)
+    select account, 'alert-rules', 1, 1, '{1}', '{1}', ended, case when ended is not null then 'voided' end
+    from (values ('a', null), ('a', now()), ('b', null), ('b', now() - interval '1 d'), ('c', null)) as h (account, ended)`)
+  const ids = async (...[which, limit, after]: [which: 'open' | 'ended', limit: number, after?: bigint]) =>
+    (await listHolds(pool, which, limit, after)).map(({ id }) => Number(id))
+  expect(await ids('open', 5)).toEqual([5, 3, 1])
+  expect(await ids('open', 2)).toEqual([5, 3])
+  expect(await ids('open', 2, 3n)).toEqual([1])
+  expect(await ids('ended', 5)).toEqual([4, 2])
+  expect(await ids('ended', 5, 4n)).toEqual([2])
 })
 
 function approve(harness: FerryHarness, run: bigint) {
