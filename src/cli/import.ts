@@ -107,7 +107,7 @@ async function showStaged(
   printStagingReport(path, staged, estimate)
 }
 
-/** Discards an import that was not confirmed. If that fails, it expires within a day. */
+/** Discards an import that was not confirmed here. If that fails, it expires within a day; another may have confirmed it meanwhile. */
 async function discard(
   { pool, log }: Ferry,
   id: bigint,
@@ -115,14 +115,22 @@ async function discard(
   options: Options,
 ): Promise<void> {
   const { discardStaging } = await import('#src/imports/staging/expire.ts')
+  const { loadSummaryRow } = await import('#src/imports/reporting/summary.ts')
+  let left: bigint | null = null
   try {
-    await discardStaging(pool, id)
-    printAside('ferry: nothing was sent; the rows that were read were discarded')
+    const confirmed = (await discardStaging(pool, id)) ? null : await loadSummaryRow(pool, id)
+    left = confirmed && id
+    printAside(
+      confirmed
+        ? `ferry: import ${id} was confirmed meanwhile, and is ${confirmed.status}. \`ferry imports pause ${id}\` stops it.`
+        : 'ferry: nothing was sent; the rows that were read were discarded',
+    )
   } catch (error) {
+    left = id
     log.warn(
-      { error: reasonOf(error) },
-      'The rows that were read could not be discarded. They expire within a day.',
+      { import: `${id}`, error: reasonOf(error) },
+      'The rows that were read could not be discarded. They expire within a day, unless the import was confirmed.',
     )
   }
-  if (options.json) printJson({ ...staged.summary, import: null })
+  if (options.json) printJson({ ...staged.summary, import: left === null ? null : `${left}` })
 }

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { confirmImport } from '#src/imports/control/decide.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { directory, open, PAGE, people, subscribed } from './import-files.ts'
 import { accountsFile } from './open-cli.ts'
@@ -71,6 +73,39 @@ test.skipIf(!canOpenTerminal)(
     expect(subscribed(cli)).toBe(0)
     const confirmed = await inTerminal([...command, '--wait'], cli.env, { input: 'y\n' })
     expect([confirmed.code, subscribed(cli)]).toEqual([0, 3])
+  },
+)
+
+test.skipIf(!canOpenTerminal)('whoever ends the input at the question does not confirm', async () => {
+  await using cli = await open()
+  const ended = await inTerminal(['import', people(3), ...PAGE.split(' ')], cli.env, { input: '\u0004' })
+  expect(ended.shown).toMatch(
+    /\[y\/N\] [^\n]*\nferry: nothing was sent; the rows that were read were discarded\n$/,
+  )
+  expect(ended.code).toBe(1)
+  expect(await cli.query('select from ferry.imports')).toEqual([])
+})
+
+test.skipIf(!canOpenTerminal)(
+  'whoever refuses an import that another person has confirmed meanwhile is told that it is sent',
+  async () => {
+    await using cli = await open()
+    const command = ['import', people(3), ...PAGE.split(' '), '--json']
+    for (const [id, input] of [
+      [1n, 'n\n'],
+      [2n, 'y\n'],
+    ] as const) {
+      const act = () => confirmImport(cli.ferry.pool, id, ADA)
+      const { code, shown } = await inTerminal(command, cli.env, { input, act })
+      expect(shown).toContain(
+        `ferry: import ${id} was confirmed meanwhile, and is queued. \`ferry imports pause ${id}\` stops it.`,
+      )
+      expect(shown).not.toContain('nothing was sent')
+      expect(shown).toContain(`"import":"${id}"`)
+      expect(code).toBe(1)
+    }
+    const queued = { status: 'queued' }
+    expect(await cli.query('select status from ferry.imports')).toEqual([queued, queued])
   },
 )
 

@@ -34,9 +34,8 @@ export async function inTerminal(
   child.stdout.setEncoding('utf8').on('data', text => {
     shown += text
     if (acted !== null || !shown.includes(words)) return
-    acted = act()
     // Not before: the end of what is typed would end the asking.
-    if (input !== '') child.stdin.end(input)
+    acted = act().then(() => input && child.stdin.end(input))
   })
   const [code] = await once(child, 'close')
   await acted

@@ -13,6 +13,7 @@ import { guardedMs, type Limit, POLL_SOON_MS } from '#src/model/limit.ts'
 import { type Moment, momentNow } from '#src/model/moment.ts'
 import { LARGEST_FIRST_AFTER } from './decide.ts'
 import { lockImport } from './import-state.ts'
+import { persistLateOutcome, releaseCall } from './late-outcome.ts'
 import { reclaimImport } from './reclaim.ts'
 
 /** Whose claims these are, and what they need to know of the platform. */
@@ -173,30 +174,39 @@ const ClaimRow = z.discriminatedUnion('what', [
 ])
 type ClaimRow = z.infer<typeof ClaimRow>
 
-/** Returns the permit of a claim: nothing was sent with it. The claim stays, without a call. */
+/**
+ * Returns the permit of a claim: nothing was sent with it. The claim stays, without a call. If it was reclaimed meanwhile,
+ * its batch was not sent by it.
+ */
 export async function returnPermit(
   { pool, importId }: ClaimContext,
   claim: string,
   permit: Permit,
 ): Promise<void> {
-  await inTransaction(pool, async client => {
+  const isOurs = await inTransaction(pool, async client => {
     await lockImport(client, importId)
-    await removeCall(client, importId, claim, permit)
+    return removeCall(client, importId, claim, permit)
   })
+  if (!isOurs) await persistLateOutcome(pool, importId, permit.callId, { kind: 'not sent' })
 }
 
-/** Does the same in a transaction that has locked the import. */
+/**
+ * Does the same in a transaction that has locked the import. False if the claim does not stand any more, or has no such
+ * call: then nothing is removed.
+ */
 export async function removeCall(
   client: PoolClient,
   importId: bigint,
   claim: string,
   { callId }: Permit,
-): Promise<void> {
-  await client.query('update ferry.import_batches set call_id = null where claim = $1 and call_id = $2', [
-    claim,
-    callId,
-  ])
-  await client.query('select ferry_internal.release_call($1, $2)', [importId, callId])
+): Promise<boolean> {
+  const { rowCount } = await client.query(
+    'update ferry.import_batches set call_id = null where claim = $1 and call_id = $2',
+    [claim, callId],
+  )
+  if (rowCount === 0) return false
+  await releaseCall(client, importId, callId)
+  return true
 }
 
 /** Gives up a claim with which nothing was sent, and its permit: the batch is as if it had never been claimed. */

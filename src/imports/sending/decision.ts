@@ -62,7 +62,7 @@ export type ImportDecision = Pick<
   ImportState,
   'accepted' | 'unaccepted' | 'failures' | 'maxRows' | 'maxRejects'
 > & {
-  /** For how long the import backs off; null if it need not. */
+  /** For how long the import backs off at least; null: as long as before. Another call may have been answered meanwhile. */
   readonly retryAfterMs: number | null
   readonly pause: PauseCause | null
 }

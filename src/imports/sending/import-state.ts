@@ -55,7 +55,7 @@ const UPDATE_IMPORT = builtOnce(db => {
       failures: value('failures'),
       max_rows: value('maxRows'),
       max_rejects: value('maxRejects'),
-      retry_at: sql`clock_timestamp() + ${value('retryAfterMs')}::float8 * interval '1 ms'`,
+      retry_at: sql`greatest(${imports.retry_at}, clock_timestamp() + ${value('retryAfterMs')}::float8 * interval '1 ms')`,
     })
     .where(eq(imports.id, sql.placeholder('importId')))
 })

@@ -1,12 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
-import { z } from 'zod'
 import { recordCallEnd } from '#src/db/call-log.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { findAll, Int8 } from '#src/db/rows.ts'
-import { lockForMove } from '#src/imports/move-import.ts'
-import { lockPage } from '#src/imports/page.ts'
 import { isAboutNoRow, isAboutPage, namedIn, withoutRecipients } from '#src/imports/recipient-text.ts'
-import { WORKER_LOST_CODE } from '#src/model/run.ts'
 import type { ImportCall } from '#src/platform/client.ts'
 import { isCodeOfContract } from '#src/platform/refusal-kinds.ts'
 import { type BatchInFlight, type BatchRow, endClaim, findClaimed, keepReasons } from './batch-in-flight.ts'
@@ -14,9 +9,9 @@ import { type ClaimContext, removeCall } from './claims.ts'
 import { decide } from './decide.ts'
 import type { Disposition, ImportDecision, PlatformResponse } from './decision.ts'
 import { lockImport, type SendState, stopImport, updateImport } from './import-state.ts'
+import { type LateOutcome, persistLateOutcome } from './late-outcome.ts'
 import { type LastRefusal, pauseOf, type ResponseDetails } from './pause.ts'
 import { endSetAside, rejectRows } from './reject-rows.ts'
-import { moveResolved } from './remainder.ts'
 import { retrySuspects } from './suspects.ts'
 
 const NOT_FOUND = 'ResourceNotFound'
@@ -32,7 +27,7 @@ export type CallOutcome = {
 
 /**
  * Records the end of a call and the decision about its batch and its import, all or nothing. If the claim was reclaimed
- * meanwhile, its batch is not this worker's any more: then only the call log is written, and a definite answer as one that
+ * meanwhile, its batch is not this worker's any more: then only the call log is written, and a definite outcome as one that
  * came late. May be repeated.
  */
 export async function persistOutcome(
@@ -42,10 +37,9 @@ export async function persistOutcome(
   const call = withoutPeople(outcome)
   const { state, isLate } = await persistInTime(pool, importId, outcome, call)
   if (call.permit && call.end) ownCall.remember(call.permit, call.end)
-  const { answer } = call
-  if (isLate && call.end && (answer.ok || answer.refusal.certain)) {
-    const details = detailsOf(call)
-    await persistLateAnswer(pool, importId, { callId: call.permit.callId, isAccepted: answer.ok, details })
+  if (isLate && call.permit) {
+    const late = lateOutcomeOf(call)
+    if (late) await persistLateOutcome(pool, importId, call.permit.callId, late)
   }
   return state
 }
@@ -126,6 +120,14 @@ function detailsOf({ answer, end }: ImportCall): ResponseDetails {
   return { httpStatus, errorCode: code, requestId, message }
 }
 
+/** Null if nothing is certain. */
+function lateOutcomeOf(call: ImportCall): LateOutcome | null {
+  const { answer, end } = call
+  if (!end) return { kind: 'not sent' }
+  if (!answer.ok && !answer.refusal.certain) return null
+  return { kind: answer.ok ? 'accepted' : 'refused', details: detailsOf(call) }
+}
+
 /** The call as it may be stored: no text of a refusal names a recipient. */
 function withoutPeople({ call, rows }: CallOutcome): ImportCall {
   const { answer } = call
@@ -138,60 +140,4 @@ function withoutPeople({ call, rows }: CallOutcome): ImportCall {
   const refusal = { ...answer.refusal, ...clean, message: withoutRecipients(message, rows) }
   const end = call.end && { ...call.end, errorCode: clean.code, requestId: clean.requestId }
   return { ...call, end, answer: { ...answer, refusal } } as ImportCall
-}
-
-/** A definite answer to a call of which the claim has ended without one. */
-export type LateAnswer = {
-  readonly callId: bigint
-  readonly isAccepted: boolean
-  readonly details: ResponseDetails
-}
-
-/**
- * Records an answer that came after its claim had expired: its worker could not reach Postgres, or was suspended. The batch
- * has been uncertain since, and becomes what the answer says, unless it was claimed again. Other imports of the page look again
- * at what was sent. May be repeated.
- */
-export function persistLateAnswer(pool: Pool, importId: bigint, late: LateAnswer): Promise<void> {
-  return inTransaction(pool, async client => {
-    await lockPage(client, importId)
-    const batches = await findAll(
-      client,
-      LateBatch,
-      `update ferry.import_batches b set ${late.isAccepted ? SENT : REFUSED},
-         http_status = $4, error_code = $5, request_id = $6, message = $7
-       where b.import_id = $1 and b.call_id = $2 and b.error_code = $3 and b.state in ('uncertain', 'ready')
-         and ($8 or b.uncertain)
-       returning b.id, cardinality(b.set_aside) as set_aside, b.resends > 0 as was_uncertain`,
-      [importId, late.callId, WORKER_LOST_CODE, ...valuesOf(late.details), late.isAccepted],
-    )
-    if (batches.length === 0) return
-    if (late.isAccepted) await recordAcceptance(client, importId, batches)
-    await moveResolved(client, await lockForMove(client, importId), null)
-  })
-}
-
-const LateBatch = z.object({ id: Int8, setAside: z.number(), wasUncertain: z.boolean() })
-
-/** A batch that was to be sent again, and was not, has not been resent. */
-const SENT = `state = 'sent', uncertain = false, sent_at = clock_timestamp(),
-  resends = resends - (b.state = 'ready' and b.uncertain)::int`
-
-/** With a resend of an earlier call, that call is still uncertain. */
-const REFUSED = `state = 'ready', resends = resends - (b.state = 'ready')::int,
-  uncertain = resends - (b.state = 'ready')::int > 0`
-
-async function recordAcceptance(
-  client: PoolClient,
-  importId: bigint,
-  batches: readonly z.infer<typeof LateBatch>[],
-): Promise<void> {
-  await client.query('update ferry.imports set accepted = accepted + 1 where id = $1', [importId])
-  for (const { id, setAside, wasUncertain } of batches) {
-    if (setAside > 0) await endSetAside(client, importId, id, wasUncertain)
-  }
-}
-
-function valuesOf({ httpStatus, errorCode, requestId, message }: ResponseDetails) {
-  return [httpStatus, errorCode, requestId, message]
 }

@@ -17,7 +17,8 @@ import { type Started, startImport } from './start.ts'
 
 /**
  * The answer of the platform is worth a long wait for a Postgres that is away: without it the batch would be sent again,
- * or a person asked. To record it late does no harm, since the outcome of a claim that was reclaimed meanwhile stays.
+ * or a person asked. To record it late does no harm: what is certain of a claim that was reclaimed meanwhile is recorded, and
+ * nothing else.
  */
 const RETRY_OUTCOME_FOR_MS = 600_000
 

@@ -11,9 +11,9 @@ export const STAGED_FOR_MS = 24 * 3_600_000
 
 const IS_STAGED = eq(imports.status, FIRST_STATUS)
 
-/** Removes a staged import that will not be confirmed, with all its rows. Any other import is left as it is. */
-export async function discardStaging(pool: Pool, id: bigint): Promise<void> {
-  await deleteStagings(pool, eq(imports.id, id))
+/** Removes a staged import that will not be confirmed, with all its rows. Any other import is left as it is: false. */
+export async function discardStaging(pool: Pool, id: bigint): Promise<boolean> {
+  return (await deleteStagings(pool, eq(imports.id, id))) > 0
 }
 
 /** Returns the imports that were staged and not confirmed within 24 hours. They are removed with all their rows. */

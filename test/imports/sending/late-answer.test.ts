@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
 import { cancelImport } from '#src/imports/control/decide.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
+import { loadRows } from '#src/imports/sending/batch-in-flight.ts'
+import type { Claim } from '#src/imports/sending/claims.ts'
+import { persistOutcome } from '#src/imports/sending/persist-outcome.ts'
 import { reclaimImport } from '#src/imports/sending/reclaim.ts'
+import type { ImportCall } from '#src/platform/client.ts'
+import { notSent } from '#src/platform/refusal.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { rowsUnaccounted } from '#test/support/import-ledger.ts'
@@ -11,6 +16,7 @@ import {
   naming,
   openScriptedWorker,
   type ScriptedAnswer,
+  type ScriptedWorker,
   sendAll,
   UNAVAILABLE,
 } from '#test/support/scripted-worker.ts'
@@ -128,6 +134,56 @@ test.for([
     expect((await loadSummary(store.pool, id)).status).toBe(status)
   },
 )
+
+test.for([
+  ['resend', 'its permit is returned', (worker, claim) => worker.returnPermit(claim)],
+  ['hold', 'its permit is returned', (worker, claim) => worker.returnPermit(claim)],
+  ['hold', 'it could not be sent', unsent],
+] as const satisfies [string, string, (worker: ScriptedWorker, claim: Claim) => Promise<unknown>][])(
+  'a batch whose claim expired before its call was made is ready as if it had not been claimed: %s, %s',
+  async ([onUncertain, , release]) => {
+    await using store = await openTestStore()
+    const id = await stageRows(store.pool, { rows: 2, onUncertain })
+    await using worker = await openScriptedWorker(store.pool, id)
+    const claim = await worker.claim()
+    await ageImport(store.pool, id, '1 hour')
+    await reclaimImport(store.pool, id)
+    for (let time = 1; time <= 2; time++) await release(worker, claim)
+    expect(await batchesOf(store, id)).toMatchObject([
+      { state: 'ready', resends: 0, uncertain: false, error_code: null },
+    ])
+    expect(await loadSummary(store.pool, id)).toMatchObject({ uncertain: 0, pending: 2, requests: 0 })
+    expect((await store.pool.query('select from ferry.platform_calls')).rowCount).toBe(0)
+  },
+)
+
+test('a call that was not made stays in the log once its batch was claimed again', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 2 })
+  await using worker = await openScriptedWorker(store.pool, id)
+  const first = await worker.claim()
+  await ageImport(store.pool, id, '1 hour')
+  await worker.send(await worker.claim(), ACCEPTED)
+  await worker.returnPermit(first)
+  expect(await batchesOf(store, id)).toMatchObject([{ state: 'sent', resends: 1 }])
+  expect(await loadSummary(store.pool, id)).toMatchObject({ sent: 2, requests: 2 })
+  expect((await store.pool.query('select from ferry.platform_calls')).rowCount).toBe(2)
+})
+
+async function unsent({ context }: ScriptedWorker, { claim, batchId, permit }: Claim): Promise<void> {
+  const rows = await loadRows(context.pool, batchId)
+  const answer = {
+    ok: false,
+    refusal: notSent({ kind: 'network', words: 'no connection' }),
+    requests: 0,
+  } as const
+  await persistOutcome(context, {
+    claim,
+    pageId: 1n,
+    rows,
+    call: { answer, permit, end: null } as ImportCall,
+  })
+}
 
 test('another import of the page leaves out whom an older call has reached, as its late answer says', async () => {
   await using store = await openTestStore()
