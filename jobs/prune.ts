@@ -54,7 +54,10 @@ export async function countOldRows(context: PruneContext): Promise<OldCount[]> {
   return counts
 }
 
-/** Removes old rows, in small transactions. Stops between two of them if `signal` aborts. `by` asked for it; null: nobody. */
+/**
+ * Removes old rows, in small transactions. Stops between two of them if `signal` aborts. `by` asked for it; null: nobody. Where it
+ * fails, the other tables come first: addresses must not outlive their time because another table is locked. Then it throws.
+ */
 export async function removeOldRows(
   context: PruneContext,
   by: ActedBy | null,
@@ -63,9 +66,14 @@ export async function removeOldRows(
   const act = { account: EVERY_ACCOUNT, action: 'run', subjectKind: 'schedule', subject: 'prune' } as const
   if (by) await inTransaction(context.pool, client => recordActs(client, by, [act]))
   const counts: OldCount[] = []
+  const errors: unknown[] = []
   for (const { table, keepMs, remove } of oldRows(context)) {
     if (signal.aborted) break
-    counts.push({ table, keepMs, rows: await remove(signal) })
+    await remove(signal).then(
+      rows => counts.push({ table, keepMs, rows }),
+      error => errors.push(error),
+    )
   }
+  if (errors.length > 0) throw errors[0]
   return counts
 }

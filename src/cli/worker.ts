@@ -74,15 +74,22 @@ export async function startWorker(
       options.onRun?.(run)
     },
   })
-  opened.defer(async () => {
-    printAside('ferry: finishing what is under way; a second signal exits at once')
-    await Promise.all([http?.stop(), worker.drain(DRAIN_WITHIN_MS)])
-  })
+  let ending: Promise<unknown> | null = null
+  const end = async () => {
+    ending ??= Promise.all([http?.stop(), worker.drain(DRAIN_WITHIN_MS)])
+    await ending
+  }
+  opened.defer(end)
   opened.use(new Heartbeat(ferry))
   if (http) await serveHttp(http, ferry, worker, defineSchedules(ferry), opened)
   opened.use(await openNotifications(ferry))
   opened.use(openBackfills(ferry))
   opened.use(collectGarbageLater())
+  // The first to end: what is beside it may have to wait for a Postgres that does not answer.
+  opened.defer(() => {
+    printAside('ferry: finishing what is under way; a second signal exits at once')
+    return end()
+  })
   await announce(ferry, http, options)
   return { failed: ferry.postgresEnded }
 }

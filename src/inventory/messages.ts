@@ -32,6 +32,9 @@ export const INSTANT_PASSED = 'a snapshot was taken while this run was being wri
 
 export const UNREADABLE_ID = 'a row came whose id cannot be read'
 
+export const KEY_CHANGED =
+  'the app_key was replaced while this was listed, and another key may see other rows'
+
 export function skippedFor(holder: string): string {
   return `${holder} is syncing this inventory now; see \`ferry runs list\``
 }

@@ -28,6 +28,9 @@ export type RunStatus = (typeof RUN_STATUSES)[number]
  */
 export type JobStatus = Exclude<RunStatus, 'running'> | 'yielded' | 'stopped'
 
+/** The statuses of runs that were applied. */
+export const APPLIED_STATUSES = ['succeeded', 'partial', 'held'] as const satisfies readonly RunStatus[]
+
 /** The statuses of runs that applied a complete listing. */
 export const COMPLETE_STATUSES = ['succeeded', 'held'] as const satisfies readonly RunStatus[]
 

@@ -58,7 +58,12 @@ export class Notifier implements AsyncDisposable {
     this.#context = context
     this.#senders = settings.receivers.map(receiver => {
       const caller = this.#callers.use(openCaller(receiver.url, receiver.urlSetting, settings, proxy))
-      return new Sender(() => deliverPending({ pool, log, receiver, caller, publicUrl }, signal))
+      return new Sender(() =>
+        deliverPending(
+          { pool, log, receiver, caller, publicUrl },
+          AbortSignal.any([signal, this.#leader.signal]),
+        ),
+      )
     })
     const monitor =
       heartbeat && this.#callers.use(openCaller(heartbeat, 'FERRY_HEARTBEAT_URL', settings, proxy))
@@ -138,6 +143,11 @@ class Leader {
     this.#pool = pool
     this.#holder = holder
     this.#log = log
+  }
+
+  /** Aborts once another worker may have the lease. */
+  get signal(): AbortSignal {
+    return this.#lease?.signal ?? AbortSignal.abort()
   }
 
   async leads(): Promise<boolean> {

@@ -147,7 +147,8 @@ export async function drain(
   deadlineMs: number,
   log: Logger,
 ): Promise<void> {
-  const stopped = [...consumers.map(consumer => consumer.stop()), timer?.stop()]
+  // Whichever fails does so while others are waited for.
+  const stopped = Promise.allSettled([...consumers.map(consumer => consumer.stop()), timer?.stop()])
   const underWay = () => consumers.flatMap(consumer => [...consumer.underWay])
   if (!(await succeedsWithin((deadlineMs * 10) / 12, settled(underWay)))) {
     log.warn({ jobs: underWay().length }, 'Cutting off the work that has not ended, and giving it back.')
@@ -155,7 +156,7 @@ export async function drain(
     await succeedsWithin(deadlineMs / 12, settled(underWay))
   }
   // BullMQ would wait without end for a Redis that does not answer, here and in a close that is not forced.
-  if (!(await succeedsWithin(deadlineMs / 12, Promise.all(stopped)))) {
+  if (!(await succeedsWithin(deadlineMs / 12, stopped))) {
     const seconds = (deadlineMs / 12_000).toFixed(1)
     log.warn(`The queue did not answer within ${seconds} s; exiting without closing it.`)
   }

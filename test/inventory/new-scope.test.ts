@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import { oldRuns } from '#src/inventory/old-rows.ts'
+import { syncInventory } from '#src/inventory/sync.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { DAY_MS, removeOld } from '#test/support/prune.ts'
 import { ageRuns } from '#test/support/runs.ts'
-import { currentIds, rules, syncListed, upTo } from './scripted-account.ts'
+import { currentIds, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
 
+const NEVER = new AbortController().signal
 const SMALL = { rules: 0, servers: 0 }
 const ALL = rules(upTo(20))
 const ONE_LESS = rules(upTo(19))
@@ -22,6 +24,28 @@ test('a partial run does not make its scope known', async () => {
     message: expect.stringContaining('new scope'),
   })
   expect(await syncListed(harness, [ONE_LESS], NEW)).toMatchObject({ removed: 1, message: null })
+})
+
+test.each([1, 2])('a key that is replaced before listing %i of a run ends removes nothing', async nth => {
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [ALL])
+  let keyHash = 'key'
+  const script = (n: number) => {
+    if (n === nth) keyHash = NEW.keyHash
+    return ONE_LESS
+  }
+  const account = { ...scriptedAccount('default', script), get keyHash() { return keyHash } } // biome-ignore format: short
+  const request = { account: 'default', resource: 'alert-rules', trigger: 'manual' } as const
+  const sync = () => syncInventory(withAccounts(harness, account), request, NEVER)
+  expect(await sync()).toMatchObject({
+    status: 'partial',
+    removed: 0,
+    message: expect.stringContaining(
+      nth === 1 ? 'the app_key was replaced' : 'the second listing was not complete',
+    ),
+  })
+  expect(await sync()).toMatchObject({ status: 'succeeded', removed: 0 })
+  expect(await sync()).toMatchObject({ status: 'succeeded', removed: 1 })
 })
 
 test('a held run makes its scope known: what led to it may be long gone from the ledger', async () => {

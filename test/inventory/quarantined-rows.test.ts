@@ -41,6 +41,22 @@ test('of very many rows twice as many are kept as are stored, and all are recogn
   expect(positions).toHaveLength(count)
 })
 
+test('of many listings together no more are kept than of one, and all are recognised', () => {
+  const count = MAX_STORED_ROWS + 1
+  const long = 'x'.repeat(1024 * 1024)
+  const ofListing = (from: number) => Array.from({ length: count }, (_, n) => row(n, `${from + n}`))
+  const all = new Quarantine()
+  for (let listing = 0; listing < 3; listing++) {
+    all.append(quarantineOf(...ofListing(listing * count)), listing * count)
+  }
+  const positions = positionsOf(all)
+  expect(positions.filter(position => position !== null)).toHaveLength(2 * MAX_STORED_ROWS)
+  expect(positions).toHaveLength(3 * count)
+  const few = new Quarantine()
+  for (let n = 0; n < 3; n++) few.append(quarantineOf(...Array(10).fill(row(n, `${n}`, long))), n)
+  expect(positionsOf(few).filter(position => position !== null)).toHaveLength(16)
+})
+
 test('of very long rows fewer are kept, and all are recognised', () => {
   const rows = Array.from({ length: 40 }, (_, n) => row(n, `${n}`, 'x'.repeat(1024 * 1024)))
   const positions = positionsOf(quarantineOf(...rows))

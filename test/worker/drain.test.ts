@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { importSubscribers } from '#jobs/import-subscribers.ts'
@@ -34,6 +35,21 @@ test('what does not end in time is cut off in every queue, and the timer ends', 
   const timer = { stop: async () => void cutOff.push('timer') }
   await drain(consumers, timer, 120, pino({ level: 'silent' }))
   expect(cutOff).toEqual(['timer', 'sync', 'import'])
+})
+
+test('a queue that cannot be stopped ends nothing that is under way', async () => {
+  const work = Promise.withResolvers<void>()
+  const underWay = new Set([work.promise])
+  const close = async () => {}
+  const consumers = [
+    { underWay, stop: async () => {}, abort() {}, close },
+    { underWay: new Set<never>(), stop: () => Promise.reject(new Error('closed')), abort() {}, close },
+  ]
+  const drained = drain(consumers, null, 10_000, pino({ level: 'silent' }))
+  await delay(50) // longer than Node leaves a rejection to whoever may still catch it
+  underWay.clear()
+  work.resolve()
+  await drained
 })
 
 describe.each(BACKENDS)('a worker that drains, on %s', kind => {

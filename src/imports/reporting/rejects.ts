@@ -11,7 +11,8 @@ import { csvOfRejects, ndjsonOfRejects, type Reject, type RejectLines } from './
 
 /*
  * The rejects of an import as a file that can be corrected and imported again. It has the columns of the file they come
- * from, and after them `line`, `reason`, `message` and `request_id`. For NDJSON it is NDJSON.
+ * from, and after them `line`, `reason`, `message` and `request_id`; if the file has one of these names, `ferry_line` and so on. For
+ * NDJSON it is NDJSON.
  *
  * A cell that a spreadsheet would run as a formula is escaped, and is unescaped when the file is imported (see
  * `model/csv-cells.ts`). A line that could not be split into cells is the first cell, or the key `raw`.
@@ -54,7 +55,10 @@ export async function* rejectsFile(pool: Pool, id: bigint): AsyncGenerator<Rejec
 }
 
 /** Staging notes the form of the file. Imports made by other means may lack it. */
-const Options = z.object({ file: z.object({ delimiter: z.string().nullish() }).optional() })
+const Options = z.object({
+  map: z.record(z.string(), z.string()).optional(),
+  file: z.object({ delimiter: z.string().nullish() }).optional(),
+})
 
 async function loadFileLines(pool: Pool, id: bigint): Promise<RejectLines | null> {
   const [row] = await drizzleOf(pool)
@@ -62,8 +66,11 @@ async function loadFileLines(pool: Pool, id: bigint): Promise<RejectLines | null
     .from(imports)
     .where(eq(imports.id, id))
   if (!row) return null
-  const { file } = Options.parse(row.options)
-  return row.columns === null ? ndjsonOfRejects() : csvOfRejects(row.columns, file?.delimiter ?? ',')
+  const { file, map = {} } = Options.parse(row.options)
+  const read = Object.values(map)
+  return row.columns === null
+    ? ndjsonOfRejects(read)
+    : csvOfRejects(row.columns, file?.delimiter ?? ',', read)
 }
 
 const PAGE = 5000

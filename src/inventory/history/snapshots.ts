@@ -39,9 +39,14 @@ export async function takeSnapshot(
   },
   signal: AbortSignal,
 ): Promise<SnapshotResult> {
-  const runs = await Promise.all(
+  const ended = await Promise.allSettled(
     RESOURCES.map(resource => syncInventory(context, { ...request, resource, waitsForOther: true }, signal)),
   )
+  // A fault of one is thrown once the other has ended, too.
+  const runs = ended.map(one => {
+    if (one.status === 'rejected') throw one.reason
+    return one.value
+  })
   const status = BY_GRAVITY.findLast(word => runs.some(run => run.status === word)) ?? 'failed'
   const none = { account: request.account, snapshot: null, takenAt: null, status, runs }
   const [alertRules, mcpServers] = runs

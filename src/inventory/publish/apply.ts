@@ -68,16 +68,20 @@ export function applyChanges<Row>(
     if (source.resource === 'alert-rules' && added - firstRead + changed + removed.length > 0) {
       await tellOfRules(client, step)
     }
+    const afterChange = await noteDatabaseChange(client, step)
     const sentences = [
       messageOn(removals, run.id),
       left > 0 && held ? leftHeld(left, held.lastRun) : null,
       notStored(quarantined.size, stored),
-      await noteDatabaseChange(client, step),
+      afterChange,
     ]
+    // While absent rows are kept, identical data is no reason to skip the comparison. And a run that skips it says what this one
+    // says, which must not be what is true of this one alone.
+    const isRepeatable =
+      removals.kind === 'remove' && removed.length === absent.length && afterChange === null
     return {
       ...note,
-      // While absent rows are kept, identical data is no reason to skip the comparison.
-      dataHashes: removals.kind === 'remove' && removed.length === absent.length ? note.dataHashes : null,
+      dataHashes: isRepeatable ? note.dataHashes : null,
       status: STATUS[removals.kind],
       message: sentences.filter(sentence => sentence !== null).join(' ') || null,
       seen,

@@ -43,8 +43,7 @@ export class Quarantine {
 
   add(row: Quarantined): void {
     this.#hasUnreadableId ||= row.id === null
-    this.#keptBytes += row.raw?.length ?? 0
-    if (this.#size < MAX_KEPT_ROWS && this.#keptBytes <= MAX_KEPT_BYTES) this.#kept.set(this.#size, row)
+    this.#keep(this.#size, row)
     this.#reserve(this.#size + 1)
     readBytes(fingerprint(JSON.stringify([row.id, row.reason, row.raw])), this.#hashes, this.#size)
     this.#size += 1
@@ -54,11 +53,16 @@ export class Quarantine {
   append(later: Quarantine, rowsBefore: number): void {
     this.#hasUnreadableId ||= later.#hasUnreadableId
     for (const [n, row] of later.#kept) {
-      this.#kept.set(this.#size + n, { ...row, position: row.position + rowsBefore })
+      this.#keep(this.#size + n, { ...row, position: row.position + rowsBefore })
     }
     this.#reserve(this.#size + later.#size)
     this.#hashes.set(later.#hashes.subarray(0, later.#size * WORDS), this.#size * WORDS)
     this.#size += later.#size
+  }
+
+  #keep(n: number, row: Quarantined): void {
+    this.#keptBytes += row.raw?.length ?? 0
+    if (this.#kept.size < MAX_KEPT_ROWS && this.#keptBytes <= MAX_KEPT_BYTES) this.#kept.set(n, row)
   }
 
   /**

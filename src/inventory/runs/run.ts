@@ -22,6 +22,7 @@ import { outcomeOf, type RunOutcome, type RunResult, type Trigger } from '#src/m
 import type { OpenRun } from './ledger.ts'
 import {
   countRequests,
+  findAppliedEnd,
   finishRun,
   type NewRun,
   NOTHING_DONE,
@@ -130,12 +131,13 @@ async function syncOrFail<Row>(
     const why = whyStopped(error, { lease: run.lease, timeout, limitMs, stop })
     const finished = countRequests(context.pool, run.id).then(async requests => {
       const end: RunEnd = { ...NOTHING_DONE, status: 'failed', pages: run.pages, requests, ...why }
-      await finishRun(context.pool, run.id, end)
-      return end
+      if (await finishRun(context.pool, run.id, end)) return end
+      return (await findAppliedEnd(context.pool, run.id)) ?? end
     })
     if (why.errorCode !== 'Fault') return await finished
-    // The fault may be that the database cannot be reached; then the reconciler ends the run.
-    await finished.catch(() => {})
+    // The fault may be that the database cannot be reached; then the reconciler ends the run. Or the answer to the commit was lost.
+    const end = await finished.catch(() => null)
+    if (end?.appliedAt) return end
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import type { InventoryContext } from '#src/inventory/context.ts'
 import { loadLeftIds, loadRejectedIds } from '#src/inventory/holds/holds.ts'
-import { notConfirmed } from '#src/inventory/messages.ts'
+import { KEY_CHANGED, notConfirmed } from '#src/inventory/messages.ts'
 import { findAbsent } from '#src/inventory/publish/absence.ts'
 import { applyChanges, applyIdentical, removedBy } from '#src/inventory/publish/apply.ts'
 import { ChangeWriter } from '#src/inventory/publish/change-writer.ts'
@@ -65,10 +65,7 @@ export async function syncSource<Row>(
   const open: Open<Row> = { context, source, newRun, run, signal, listed }
   const keep = (last: AppliedRun) => knownRows.keep(newRun, source.scope, last, listed)
 
-  const listing = countCalls(
-    run,
-    await readSource(context.pool, source, run.account, listed, { changes: writer, runId: run.id, signal }),
-  )
+  const listing = await read(open, writer)
   if (listing.kind === 'refused') {
     listed.rollback()
     if (trusted.run) keep(trusted.run)
@@ -109,7 +106,7 @@ export async function loadEvidence(
 
 /** Decides about the rows that the listing lacks. Before any of them is removed or held, it lists once more. */
 async function decide<Row>(open: Open<Row>, listing: Found): Promise<Decision> {
-  const { context, source, run, signal, listed } = open
+  const { context, run } = open
   const absence = await findAbsence(open)
   const { absent } = absence
   const evidence = await loadEvidence(context, open.newRun, absence)
@@ -119,10 +116,7 @@ async function decide<Row>(open: Open<Row>, listing: Found): Promise<Decision> {
     return { absent, removals, note: { dataHashes: listing.dataHashes, errorCode, requestId: null } }
   }
 
-  const second = countCalls(
-    run,
-    await readSource(context.pool, source, run.account, listed, { changes: null, runId: run.id, signal }),
-  )
+  const second = await read(open, null)
   if (second.kind === 'read' && second.incomplete === null) {
     const now = await findAbsence(open)
     const before = new Set(absent)
@@ -159,11 +153,21 @@ function findAbsence<Row>({ context, source, run, listed }: Open<Row>): Promise<
   return findAbsent(context.pool, source, run.account, listed)
 }
 
-/** Adds the calls of a reading to those of the run. */
-function countCalls(run: OpenRun, reading: Reading): Reading {
+/**
+ * Reads the source, and adds its calls to those of the run. Each call takes the key as it is then: if that was replaced since the
+ * run's scope was noted, nothing follows from what a listing lacks.
+ */
+async function read<Row>(
+  { context, source, run, signal, listed }: Open<Row>,
+  changes: ChangeWriter<Row> | null,
+): Promise<Reading> {
+  const request = { changes, runId: run.id, signal }
+  const reading = await readSource(context.pool, source, run.account, listed, request)
   run.requests += reading.requests
   run.pages += reading.pages
-  return reading
+  const { keyHash } = context.accounts.get(run.account) ?? source.scope
+  if (reading.kind === 'refused' || keyHash === source.scope.keyHash) return reading
+  return { ...reading, incomplete: reading.incomplete ?? KEY_CHANGED }
 }
 
 async function failRun(

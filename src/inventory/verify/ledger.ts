@@ -2,12 +2,13 @@ import { z } from 'zod'
 import { type Check, check } from '#src/db/verify.ts'
 import { VERSIONS } from '#src/inventory/versioned-tables.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
+import { APPLIED_STATUSES } from '#src/model/run.ts'
 
 /*
  * What the ledger of runs, the holds and the snapshots promise: sums that add up, and references that lead somewhere.
  */
 
-const APPLIED = `('succeeded', 'partial', 'held')`
+const APPLIED = `('${APPLIED_STATUSES.join(`', '`)}')`
 
 const RunRow = z.object({ id: z.string(), account: z.string(), resource: z.string() })
 type RunRow = z.infer<typeof RunRow>

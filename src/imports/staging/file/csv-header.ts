@@ -4,7 +4,7 @@ import { FileRefused } from '../file-refused.ts'
 import type { Preset } from '../presets/preset.ts'
 import type { Delimiter } from './csv.ts'
 import { fieldAt, fieldsFor, scanRecord } from './csv-record.ts'
-import { columnsOfRejects, type Field, nameOf, REJECT_COLUMNS } from './header.ts'
+import { columnsOfRejects, type Field, nameOf, namesOf, REJECT_COLUMNS } from './header.ts'
 import { type Block, LONGEST_LINE } from './lines.ts'
 import { empty } from './sniff.ts'
 
@@ -120,7 +120,8 @@ function headerIn(
   if (columns.some(column => isEmailValid(column))) {
     throw new FileRefused(
       `The first line of ${name} contains an address: the file has no header.`,
-      "Put the names of its columns above it: (echo 'email'; cat FILE) | ferry import - …",
+      // It may be a list of people who must not be subscribed.
+      "Put the names of its columns above it, (echo 'email'; cat FILE) > named.csv, and give that file instead.",
     )
   }
   const headerLines = text.slice(blank.length, end).split('\n').length - 1
@@ -159,7 +160,7 @@ function headerBy(
   if (fault !== null) return fault === 'open' ? 'open' : 'damaged'
   if (cells.count > cells.starts.length) return 'too wide'
   const written = Array.from({ length: cells.count }, (_, n) => fieldAt(text, cells, n).trim())
-  const ofRejects = columnsOfRejects(written)
+  const ofRejects = columnsOfRejects(written, namesOf(fields))
   if (written.length - ofRejects > MAX_COLUMNS) return 'too wide'
   const invented = preset?.headerOf?.(written) ?? null
   const columns = invented ?? written

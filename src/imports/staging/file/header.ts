@@ -29,8 +29,16 @@ const COLUMNS = {
   locale: ['locale', 'language', 'lang'],
 } as const
 
-/** The columns Ferry adds to a file of rejects, as its last ones. */
+/** The columns Ferry adds to a file of rejects, as its last ones. Where the file has one of these names, they have others. */
 export const REJECT_COLUMNS = ['line', 'reason', 'message', 'request_id'] as const
+const OTHER_NAMES = REJECT_COLUMNS.map(name => `ferry_${name}`)
+const ADDED: readonly (readonly string[])[] = [REJECT_COLUMNS, OTHER_NAMES]
+
+/** Returns the names of Ferry's columns, `line` first, in a file of rejects that has these columns of its own. */
+export function rejectColumnsBeside(own: readonly string[]): readonly string[] {
+  const names = new Set(own.map(nameOf))
+  return REJECT_COLUMNS.some(name => names.has(nameOf(name))) ? OTHER_NAMES : REJECT_COLUMNS
+}
 
 /** Returns the fields to look for. `map` names the columns of some of them. Throws `FileRefused` for an unknown field in it. */
 export function fieldsOf(preset: Preset | null, map: Readonly<Record<string, string>>): readonly Field[] {
@@ -60,10 +68,27 @@ export function fieldsOf(preset: Preset | null, map: Readonly<Record<string, str
   })
 }
 
-/** Returns how many of the last columns are those of a file of rejects: all four or none. */
-export function columnsOfRejects(columns: readonly string[]): number {
+/** Returns the names of the columns that may be read. */
+export function namesOf(fields: readonly Field[]): readonly string[] {
+  return fields.flatMap(({ columns }) => columns)
+}
+
+/** Returns how many of the last columns are those of a file of rejects: all four, or none. A column that is `read` is the file's own. */
+export function columnsOfRejects(columns: readonly string[], read: Iterable<string>): number {
   const last = columns.slice(-REJECT_COLUMNS.length)
-  return last.join() === REJECT_COLUMNS.join() ? REJECT_COLUMNS.length : 0
+  return ADDED.some(added => last.join() === added.join()) && !anyOf(last, read) ? last.length : 0
+}
+
+/** Returns the keys that are Ferry's in a line of rejects, or in several, by `nameOf`: all four of them, or none. */
+export function keysOfRejects(keys: readonly string[], read: Iterable<string>): ReadonlySet<string> {
+  const names = new Set(keys.map(nameOf))
+  const added = ADDED.findLast(all => all.every(name => names.has(nameOf(name)))) ?? []
+  return new Set(anyOf(added, read) ? [] : added.map(nameOf))
+}
+
+function anyOf(names: readonly string[], read: Iterable<string>): boolean {
+  const wanted = new Set([...read].map(nameOf))
+  return names.some(name => wanted.has(nameOf(name)))
 }
 
 /** Returns for each field in which column of the header it is, or -1. Throws `FileRefused` if that is not clear. */

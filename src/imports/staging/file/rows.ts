@@ -7,9 +7,10 @@ import {
   columnMissing,
   columnsOfRejects,
   type Field,
+  keysOfRejects,
   matchColumns,
   nameOf,
-  REJECT_COLUMNS,
+  namesOf,
 } from './header.ts'
 import { type Reader, readBlocks, type Sink } from './lines.ts'
 import { NdjsonReader, openJsonFields } from './ndjson.ts'
@@ -63,7 +64,7 @@ async function openCsv(
 ): Promise<OpenFile> {
   const header = await readHeader(blocks, source.name, fields, preset)
   const { delimiter } = header
-  const rejectColumns = columnsOfRejects(header.columns)
+  const rejectColumns = columnsOfRejects(header.columns, namesOf(fields))
   const columns = rejectColumns > 0 ? header.columns.map(unescapeCell) : header.columns
   const found = matchColumns(columns, fields)
   const used = new Set(found)
@@ -100,7 +101,7 @@ async function openNdjson(
       delimiter: null,
       columns: null,
       mapped: mappedTo(fields, field => json.keys[field]),
-      unused: withoutRejectColumns([...json.unused]),
+      unused: withoutRejectColumns([...json.unused], fields),
     }),
     columnOf: field => json.keys[field] ?? null,
     async readRows(sink, between) {
@@ -133,10 +134,9 @@ function mappedTo(
   return Object.fromEntries(pairs)
 }
 
-function withoutRejectColumns(keys: readonly string[]): readonly string[] {
-  const names = REJECT_COLUMNS.map(nameOf)
-  if (!names.every(name => keys.some(key => nameOf(key) === name))) return keys
-  return keys.filter(key => !names.includes(nameOf(key)) && key !== 'raw')
+function withoutRejectColumns(keys: readonly string[], fields: readonly Field[]): readonly string[] {
+  const added = keysOfRejects(keys, namesOf(fields))
+  return added.size === 0 ? keys : keys.filter(key => !added.has(nameOf(key)) && key !== 'raw')
 }
 
 /** Returns the sink for a file of rejects, whose cells were escaped for spreadsheets. */
