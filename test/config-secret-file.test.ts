@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { FileSecret, type FileTrouble, secretFiles } from '#src/config/secret-file.ts'
+import { readConfig } from '#src/config.ts'
 
 function openDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'ferry-test-secret-'))
@@ -63,4 +64,34 @@ test('what is not a file, such as a pipe, is read once only: at the start', () =
   onTestFinished(() => void secretFiles.unsubscribe(hear))
   expect(secret.reveal()).toBe('first')
   expect(troubles).toEqual([])
+})
+
+test('a secret that stands where the name of its file or variable belongs is in no message', () => {
+  const key = 'fk-0123456789abcdef'
+  const accounts = join(openDirectory(), 'accounts.json')
+  const receivers = `${accounts}.receivers`
+  const account = { name: 'a', baseUrl: 'https://api.example.com', appKeyEnv: key }
+  writeFileSync(accounts, JSON.stringify({ accounts: [account] }))
+  const receiver = { name: 'r', url: 'https://hooks.example.com', secretEnv: key }
+  writeFileSync(receivers, JSON.stringify({ receivers: [receiver] }))
+  const said = (settings: Record<string, string>) => {
+    try {
+      readConfig(settings)
+    } catch (error) {
+      return (error as Error).message
+    }
+    return ''
+  }
+  const ofFile = said({ FERRY_APP_KEY_FILE: key })
+  expect(ofFile).toContain('FERRY_APP_KEY_FILE: the file that it names cannot be read (ENOENT)')
+  const ofAccount = said({ FERRY_ACCOUNTS_FILE: accounts })
+  expect(ofAccount).toContain('account a: the variable that appKeyEnv names is not set')
+  const ofReceiver = said({ FERRY_RECEIVERS_FILE: receivers })
+  expect(ofReceiver).toContain('receiver r: the variable that secretEnv names is not set')
+  expect(ofFile + ofAccount + ofReceiver).not.toContain(key)
+  expect(said({ FERRY_APP_KEY_FILE: `${accounts}.none` })).toContain(
+    `${accounts}.none cannot be read (ENOENT)`,
+  )
+  writeFileSync(accounts, JSON.stringify({ accounts: [{ ...account, appKeyEnv: 'MY_KEY' }] }))
+  expect(said({ FERRY_ACCOUNTS_FILE: accounts })).toContain('account a: MY_KEY is not set')
 })

@@ -3,7 +3,7 @@ import type { LimitWindow } from '../model/limit.ts'
 import type { Secret } from '../model/secret.ts'
 import { type ReadEntry, readAccountsFile } from './accounts-file.ts'
 import { plainHttpMistake } from './plain-http.ts'
-import { type Found, readSecretFile, readSettingOrFile, secretOf } from './setting-or-file.ts'
+import { type Found, readSecretFile, readSettingOrFile, secretOf, shownVariable } from './setting-or-file.ts'
 import type { Environment } from './settings.ts'
 
 export type AccountDefaults = {
@@ -124,7 +124,8 @@ function fromFile(
     const { appKeyEnv: variable, appKeyFile: file } = entry
     const key = variable === undefined ? undefined : given[variable]
     if (file === undefined && variable !== undefined && key === undefined) {
-      mistakes.push(`${setting}: ${variable} is not set; set it to the app_key, or name another variable`)
+      const shown = shownVariable(variable, 'appKeyEnv')
+      mistakes.push(`${setting}: ${shown} is not set; set it to the app_key, or name another variable`)
     }
     const appKey =
       file === undefined

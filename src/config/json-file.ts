@@ -29,13 +29,13 @@ export function mistakesIn(
   return (error?.issues ?? []).map(issue => `${setting}: ${wordsOf(issue, keys)}`)
 }
 
-/** Returns the content of a file that a setting names, or null after adding to `mistakes` why it cannot be read. */
-export function readText(path: string, setting: string, mistakes: string[]): string | null {
+/** Returns the content of a file that a setting names, or null after adding to `mistakes` why it cannot be read; `shown` is its name there. */
+export function readText(path: string, setting: string, mistakes: string[], shown = path): string | null {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? error.code : error
-    mistakes.push(`${setting}: ${path} cannot be read (${why}); name a file that this user may read`)
+    mistakes.push(`${setting}: ${shown} cannot be read (${why}); name a file that this user may read`)
     return null
   }
 }

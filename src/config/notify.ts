@@ -5,7 +5,7 @@ import type { NotifySettings, Receiver } from '../model/settings.ts'
 import { CallUrl, WebhookSecret } from './notify-values.ts'
 import { plainHttpMistake } from './plain-http.ts'
 import { type ReceiverEntry, readReceiversFile } from './receivers-file.ts'
-import { type Found, readSecretFile, readSettingOrFile, secretOf } from './setting-or-file.ts'
+import { type Found, readSecretFile, readSettingOrFile, secretOf, shownVariable } from './setting-or-file.ts'
 import type { Environment } from './settings.ts'
 
 /** Slack's own webhooks take nothing but text; no setting is needed to know that. */
@@ -64,9 +64,8 @@ function fromFile(entry: ReceiverEntry, given: Given, settings: Environment, mis
   if (plainHttp) mistakes.push(plainHttp)
   const secret = secretEnv === undefined ? undefined : given[secretEnv]
   if (secretEnv !== undefined && secret === undefined) {
-    mistakes.push(
-      `${setting}: ${secretEnv} is not set; set it to the webhook secret, or name another variable`,
-    )
+    const shown = shownVariable(secretEnv, 'secretEnv')
+    mistakes.push(`${setting}: ${shown} is not set; set it to the webhook secret, or name another variable`)
   }
   const key = keyOf(
     secretFile !== undefined

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { Secret } from '../model/secret.ts'
 import { readText } from './json-file.ts'
 import { FileSecret } from './secret-file.ts'
@@ -42,8 +44,15 @@ export function readSettingOrFile(
   return readSecretFile(file, fileSetting, mistakes)
 }
 
+/** Returns the name of a variable as a message may show it: what stands in its place may be the secret itself. */
+export function shownVariable(name: string, key: string): string {
+  return /^[A-Z][A-Z\d_]*$/.test(name) ? name : `the variable that ${key} names`
+}
+
 /** Returns what the file holds, without a newline at its end; null if it cannot be read. */
 export function readSecretFile(file: string, setting: string, mistakes: string[]): Found | null {
-  const text = readText(file, setting, mistakes)?.replace(/\r?\n$/, '')
+  const isPath = file.includes('/') && existsSync(dirname(file))
+  const shown = isPath ? file : 'the file that it names' // which may be the secret itself
+  const text = readText(file, setting, mistakes, shown)?.replace(/\r?\n$/, '')
   return text === undefined ? null : { text, where: `${setting}: ${file}`, file: { path: file, setting } }
 }

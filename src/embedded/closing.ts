@@ -4,16 +4,16 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 import { findOne } from '#src/db/rows.ts'
 import { reasonOf } from '#src/model/reason.ts'
-import { succeedsWithin, within } from '#src/model/within.ts'
+import { within } from '#src/model/within.ts'
 import { SUPERUSER } from './cluster.ts'
 import { connect, LEAVING, PRESENT } from './connection.ts'
 import { withDirectoryLock } from './lock.ts'
 import type { Placement } from './placement.ts'
+import type { Presence } from './presence.ts'
 import { findPostmaster, stopServer } from './server.ts'
 
 const CLOSE_WITHIN_MS = 15_000
 const LOCK_WITHIN_MS = 5_000
-const ANNOUNCE_WITHIN_MS = 1_000
 const STOP_WITHIN_MS = 8_000
 /** The server keeps a closed connection for some milliseconds, and this process may have closed its pool just now. */
 const LOOK_AGAIN_FOR_MS = 500
@@ -25,8 +25,7 @@ export type Opened = {
   readonly placement: Placement
   /** Of the superuser, who sees all connections. */
   readonly password: string
-  /** The connection that shows other processes that this one uses the server. */
-  readonly presence: Client
+  readonly presence: Presence
   readonly log: Logger
 }
 
@@ -47,10 +46,7 @@ export async function closeEmbeddedPostgres(opened: Opened): Promise<void> {
 }
 
 async function leave({ dataDir, placement, password, presence, log }: Opened): Promise<void> {
-  // Announced first: another process that closes now may still see this connection. Failing here does no harm.
-  const announced = presence.query(`set application_name = '${LEAVING}'`)
-  await succeedsWithin(ANNOUNCE_WITHIN_MS, announced)
-  void presence.end()
+  await presence.leave()
   const giveUpAt = performance.now() + LOOK_AGAIN_FOR_MS
   const stopUnlessUsed = async (): Promise<Users> => {
     const server = await findPostmaster(placement.home)

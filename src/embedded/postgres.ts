@@ -10,7 +10,8 @@ import { withDirectoryLock } from './lock.ts'
 import { expectSameMajor } from './major.ts'
 import { DATABASE, ensureOwner } from './owner.ts'
 import { choosePlacement, isPostgresIn, makeDataDir, type Placement } from './placement.ts'
-import { endOf, findPostmaster, startServer } from './server.ts'
+import { Presence } from './presence.ts'
+import { findPostmaster, startServer, stopServer } from './server.ts'
 
 /*
  * A real Postgres in a directory, shared by all Ferry processes that open the directory.
@@ -27,6 +28,7 @@ import { endOf, findPostmaster, startServer } from './server.ts'
 const READY_WITHIN_MS = 60_000
 const RETRY_START_FOR_MS = 3_000
 const TRY_EVERY_MS = 100
+const STOP_WITHIN_MS = 8_000
 /** Longer than another process takes to open it. */
 const LOCK_WITHIN_MS = READY_WITHIN_MS + 10_000
 
@@ -68,7 +70,9 @@ export async function openEmbeddedPostgres(options: {
     await expectSameMajor(placement)
     await ensureCluster(placement)
     const password = await loadPassword(placement.home)
-    const { login, startedHere, presence } = await new Starting(placement, password, log).untilReady()
+    const { login, startedHere, client } = await new Starting(placement, password, log).untilReady()
+    const again = (port: number) => connect(PRESENT, { port, user: SUPERUSER, password }, log)
+    const presence = new Presence(client, placement.home, again)
     log.info({ port: login.port, startedHere, how: placement.how }, 'The embedded Postgres is ready.')
 
     return new OpenPostgres({ dataDir, placement, password, presence, log }, login, startedHere)
@@ -89,7 +93,7 @@ class OpenPostgres implements EmbeddedPostgres {
     this.url = urlOf({ ...login, database: DATABASE })
     this.startedHere = startedHere
     this.how = placement.how
-    this.ended = endOf(presence, placement.home, () => this.#closing !== undefined)
+    this.ended = presence.ended
   }
 
   close(): Promise<void> {
@@ -106,7 +110,7 @@ type Server = {
   /** As the owner of the database. */
   readonly login: Login
   readonly startedHere: boolean
-  readonly presence: Client
+  readonly client: Client
 }
 
 /** Starts the server, or waits until a running one is ready, and connects. */
@@ -147,8 +151,10 @@ class Starting {
       const connected = await connectPresent(this.#password, port, this.#placement, this.#log)
       return { ...connected, startedHere: this.#startedHere }
     } catch (error) {
-      if (error instanceof PostgresNotRunning) throw error
-      if (isPermanent(error)) throw refused(this.#placement, error)
+      if (error instanceof PostgresNotRunning || isPermanent(error)) {
+        if (this.#startedHere) await stopServer(this.#placement, STOP_WITHIN_MS) // nobody will close it
+        throw error instanceof PostgresNotRunning ? error : refused(this.#placement, error)
+      }
       this.#lastRefusal = error
       return undefined
     }
@@ -177,7 +183,7 @@ function isPermanent(error: unknown): error is DatabaseError {
 }
 
 function refused({ home }: Placement, cause: DatabaseError): PostgresNotRunning {
-  return new PostgresNotRunning(`The Postgres in ${home} is running but refuses Ferry: ${cause.message}.`, {
+  return new PostgresNotRunning(`The Postgres in ${home} refuses Ferry: ${cause.message}.`, {
     whatToDo:
       'If all its connections are in use, close some. If it refuses the password, the one in ' +
       `${filesIn(home).password} no longer matches the role ${SUPERUSER}.`,
@@ -191,13 +197,13 @@ async function connectPresent(
   port: number,
   placement: Placement,
   log: Logger,
-): Promise<Pick<Server, 'login' | 'presence'>> {
+): Promise<Pick<Server, 'login' | 'client'>> {
   const login = { port, user: SUPERUSER, password }
-  const presence = await connect(PRESENT, login, log)
+  const client = await connect(PRESENT, login, log)
   try {
-    return { login: await ensureOwner(presence, login, placement, log), presence }
+    return { login: await ensureOwner(client, login, placement, log), client }
   } catch (error) {
-    void presence.end()
+    void client.end()
     throw error
   }
 }

@@ -1,9 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Client } from 'pg'
 import { filesIn } from './cluster.ts'
-import { PostgresNotRunning } from './errors.ts'
 import type { Placement } from './placement.ts'
 import { run } from './run-as.ts'
 
@@ -141,27 +139,4 @@ export async function stopServer({ home, binaries, runAs }: Placement, waitMs: n
     await delay(50)
   }
   return true
-}
-
-/** A server that another process starts again within this time has not ended. */
-const GONE_AFTER_MS = 2_000
-
-/**
- * Resolves once the server in `home` has ended though `isClosing` is false: nobody starts it again but a Ferry that opens the
- * directory. A server that only cut the connection, as after the crash of one of its processes, has not ended.
- */
-export function endOf(presence: Client, home: string, isClosing: () => boolean): Promise<PostgresNotRunning> {
-  return new Promise(resolve => {
-    presence.once('end', async () => {
-      await delay(GONE_AFTER_MS, undefined, { ref: false })
-      if (isClosing() || (await findPostmaster(home))) return
-      resolve(
-        new PostgresNotRunning(`Ferry's Postgres has stopped: the server in ${home} is no longer running.`, {
-          whatToDo:
-            'Start this command again (`ferry up`), or let a supervisor do it: it starts Postgres and continues the ' +
-            `unfinished work. Nothing is lost. ${filesIn(home).log} may say why it stopped.`,
-        }),
-      )
-    })
-  })
 }

@@ -156,6 +156,34 @@ test('it recovers after the server itself was killed', async () => {
   expect(await place.postmaster()).toBeUndefined()
 })
 
+test('a server that goes on after the crash of one of its processes is used as before, and its later end is noticed', async () => {
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
+  await using postgres = await place.open()
+  let ended = ''
+  void postgres.ended.then(error => {
+    ended = error.message
+  })
+  const ours = `select array_agg(pid) from pg_stat_activity where application_name = 'ferry embedded'`
+  const pidsNow = () => ask(postgres.url, ours).catch(() => null) as Promise<number[] | null>
+  const [pid = 0] = (await pidsNow()) ?? []
+  process.kill(pid, 'SIGKILL')
+  await waitFor(async () => (await pidsNow())?.some(now => now !== pid), { what: 'Ferry to connect again' })
+  expect(ended).toBe('')
+  process.kill((await place.postmaster())!.pid, 'SIGINT')
+  await waitFor(() => ended !== '', { what: 'the end to be noticed' })
+  expect(ended).toContain("Ferry's Postgres has stopped")
+})
+
+test('a server that refuses Ferry once it was started does not go on without it', async () => {
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
+  await writeFile(join(await place.home(), 'password'), 'another')
+  await expect(place.open()).rejects.toMatchObject({
+    name: 'PostgresNotRunning',
+    message: expect.stringContaining('refuses Ferry'),
+  })
+  expect(await place.postmaster()).toBeUndefined()
+})
+
 test.runIf(process.platform === 'linux').each(['zombie', 'stranger'])(
   'a pid file left by a dead server is no obstacle when its number now belongs to a %s',
   async kind => {

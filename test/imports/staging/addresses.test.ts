@@ -156,6 +156,13 @@ test('the domain goes on where a URL would end', () => {
   expect(openRecipientHash('i', 'im')('ü@ü.de')).not.toBe(openRecipientHash('i', 'im')('ü@xn--tda.de'))
 })
 
+test('who gives a suppression list without a header is not told to import it', async () => {
+  const suppress = await harness.file('ada@example.com,2024-01-01\nben@example.com,2024-02-02\n')
+  const refused = await harness.refusal('email\ncleo@example.com\n', { suppress })
+  expect(refused.message).toContain('contains an address: the file has no header')
+  expect(`${refused.message} ${refused.whatToDo}`).not.toContain('ferry import')
+})
+
 test('a suppression list names all its bad lines at once, some of many, and takes what cleaning takes', async () => {
   const bad = Array.from({ length: 30 }, (_, n) => (n === 3 ? 'Ben <ben@example.com>;' : `bad ${n}`))
   const suppress = await harness.file(['ada..x@docomo.ne.jp', ...bad, 'cleo@example.com'].join('\n'))
