@@ -7,7 +7,7 @@ import { expectAccount } from './accounts.ts'
 import { everyArgument, instantArgument, limitArgument, oneFolderArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
-import { noteFuture, noteHistoryStart, noteSuggested } from './history-note.ts'
+import { noteFuture, noteHistoryStart, noteLooksBack, noteSuggested } from './history-note.ts'
 import { emphasised, harmless, instant, print, printAside, printJson, printTable } from './output.ts'
 
 type Options = {
@@ -37,7 +37,7 @@ export function addAt(program: Command): void {
     .option('--limit <n>', 'how many of each', limitArgument, 200)
     .option('--json', 'print one JSON object')
     .action((asked: Date, options: Options) =>
-      withFerry('read', async ferry => {
+      withFerry('read', async (ferry, { config }) => {
         await expectAccount(ferry, options.account)
         const {
           loadAround,
@@ -54,6 +54,8 @@ export function addAt(program: Command): void {
         ]
         const found = await loadAround(ferry.pool, filter, limit)
         await noteHistoryStart(ferry.pool, from)
+        const isBlind = found.rows.some(row => row.kind === 'blind')
+        if (isBlind) await noteLooksBack(ferry.pool, { at: 'runs', days: null }, from, config.retention)
         if (json) printJson({ at, from, until, ...jsonOfAround(found) })
         else printAround(filter, found, { kind, firing })
         if (isNothing(found)) await noteSuggested(ferry.pool, 'alert-rules', { words, folder, team })
@@ -72,9 +74,12 @@ function printAround(
   { rows, firing, isCut }: Around,
   inWords: { kind(row: AroundRow): string; firing(one: FiringThen): string },
 ) {
+  const isOfSeveral = new Set([...rows, ...firing].map(({ account }) => account)).size > 1
+  const ofAccount = ({ account }: { account: string }) => (isOfSeveral ? [account] : [])
+  const accountHead = isOfSeveral ? ['account'] : []
   print(emphasised(`Firing at ${instant(at)}`))
   printTable(
-    ['rule', 'for', 'since', 'until', 'team', 'state'],
+    ['rule', 'for', 'since', 'until', 'team', 'state', ...accountHead],
     firing.map(one => [
       one.name,
       one.firedForMs === null ? null : duration(one.firedForMs),
@@ -82,12 +87,13 @@ function printAround(
       one.ended,
       one.team,
       `${inWords.firing(one)}${one.enabled ? '' : ', disabled'}`,
+      ...ofAccount(one),
     ]),
     'No rule.',
   )
   print(`\n${emphasised(`${duration(spanMs)} before and after, as observed`)}`)
   printTable(
-    ['between', 'and', 'what', 'of', 'how', 'by'],
+    ['between', 'and', 'what', 'of', 'how', 'by', ...accountHead],
     rows.map(row => [
       clockOf(row.since, at),
       clockOf(row.observedAt, at),
@@ -95,6 +101,7 @@ function printAround(
       subjectOf(row),
       detailOf(row),
       row.who,
+      ...ofAccount(row),
     ]),
     'Nothing happened.',
   )

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { suggest } from '#src/inventory/history/known-words.ts'
+import { counted } from '#src/model/counted.ts'
 import { DAY_MS } from '#src/model/duration.ts'
 import type { Resource } from '#src/model/resource.ts'
 import type { Retention } from '#src/model/settings.ts'
@@ -47,9 +48,12 @@ export async function noteLooksBack(
   if (at === 'versions') return noteHistoryStart(pool, from)
   const keptMs = at === 'runs' ? runsMs : callsMs
   if (keptMs === null || from === undefined || from.getTime() >= Date.now() - keptMs) return
-  const [what, setting] =
-    at === 'runs' ? ['runs that changed nothing', 'FERRY_KEEP_RUNS'] : ['calls', 'FERRY_KEEP_CALLS']
-  printAside(`ferry: ${what} are kept for ${keptMs / DAY_MS} days (${setting}). Older ones are not counted.`)
+  const kept = `kept for ${counted(keptMs / DAY_MS, 'day')}`
+  printAside(
+    at === 'runs'
+      ? `ferry: runs that changed nothing are ${kept} (FERRY_KEEP_RUNS). Older ones are not counted.`
+      : `ferry: calls are ${kept} (FERRY_KEEP_CALLS), those of imports forever. Other calls that are older are not counted.`,
+  )
 }
 
 /** Says so if `asOf` is still to come: what is shown is as of now. Returns the moment that is shown. */
@@ -63,11 +67,12 @@ export async function noteFuture(pool: Pool, asOf: Date): Promise<Date> {
   return now
 }
 
-/** Says so if `since` is still to come: nothing can have begun since then. */
-export async function noteFutureSince(pool: Pool, since: Date): Promise<void> {
+/** Says so if `since` is still to come, and returns whether it is: nothing can have begun since then. */
+export async function noteFutureSince(pool: Pool, since: Date): Promise<boolean> {
   const { readClock } = await import('#src/db/clock.ts')
-  if (since <= (await readClock(pool)).now) return
+  if (since <= (await readClock(pool)).now) return false
   printAside(`ferry: warning: ${instant(since)} is in the future: nothing has begun or changed since then.`)
+  return true
 }
 
 /** Says, beside a list that is empty, what may have been meant. */

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import type { Pool } from 'pg'
 import type { PlannedMigration } from '#src/db/migration-plan.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { counted, number } from '#src/model/counted.ts'
@@ -8,7 +9,7 @@ import { everyNameArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT } from './exit.ts'
-import { print, printAside, printJson } from './output.ts'
+import { harmless, print, printAside, printJson } from './output.ts'
 
 type Options = { json?: true; plan?: true; readerOf?: readonly string[] }
 
@@ -104,10 +105,25 @@ function plan(options: Options): Promise<void> {
     const { planMigrations } = await import('#src/db/migration-plan.ts')
     const planned = await planMigrations(pool)
     if (options.json) planned.forEach(printJson)
-    else if (planned.length === 0) print('The database is up to date: nothing to do.')
-    else for (const migration of planned) printPlanned(migration)
+    else {
+      for (const migration of planned) printPlanned(migration)
+      await printPlannedReaders(pool, planned.length > 0)
+    }
     return EXIT.done
   })
+}
+
+/** What becomes of the schemas of readers: each migration makes all of them anew. */
+async function printPlannedReaders(pool: Pool, migrates: boolean): Promise<void> {
+  const { listAccountReaders, listStaleAccountReaders } = await import('#src/reports/account-readers.ts')
+  const readers = migrates ? await listAccountReaders(pool) : await listStaleAccountReaders(pool)
+  if (readers.length === 0 && !migrates) return print('The database is up to date: nothing to do.')
+  if (readers.length === 0) return
+  print(
+    readers.length === 1
+      ? `Makes the schema for readers of ${harmless(readers.join())} anew, which drops what others have built on it.`
+      : `Makes the schemas for readers of ${harmless(readers.join(', '))} anew, which drops what others have built on them.`,
+  )
 }
 
 function printPlanned({ migration, statements, locks, isConcurrent }: PlannedMigration): void {
@@ -128,11 +144,12 @@ function printPlanned({ migration, statements, locks, isConcurrent }: PlannedMig
         : `  Locks ${table} (${mode}) ${what}`,
     )
   }
+  if (locks.length === 0) print('  Locks no table.')
   if (locks.length > 0 && !isConcurrent)
     print('  It waits for a lock for 1 s at most, then lets others pass and tries again, for 60 s in all.')
 }
 
 function firstLine(statement: string): string {
-  const line = statement.split('\n', 1)[0] ?? ''
+  const line = statement.split('\n').find(text => !text.startsWith('--')) ?? ''
   return line.length > 100 ? `${line.slice(0, 99)}…` : line
 }

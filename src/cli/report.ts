@@ -38,12 +38,13 @@ export function addReport(program: Command): void {
         if (report.ofNight && given.night) await expectNight(ferry.pool, given.night, given.account)
         const { runReport } = await import('#src/reports/run-report.ts')
         const { columns, rows } = await runReport(ferry.pool, report, given)
-        await printRows(columns, rows, format, 'No rows: nothing to report.')
+        const { noteFutureSince, noteLooksBack } = await import('./history-note.ts')
+        const isFuture = given.since !== undefined && (await noteFutureSince(ferry.pool, given.since))
+        // Some reports also count what began before and goes on.
+        await printRows(columns, isFuture ? [] : rows, format, 'No rows: nothing to report.')
         if (report.of && !given.night) {
           await noteLateness(ferry.pool, report.of, given.account)
         }
-        const { noteFutureSince, noteLooksBack } = await import('./history-note.ts')
-        if (given.since) await noteFutureSince(ferry.pool, given.since)
         if (report.looksBack) {
           const from = given.since ?? (given.night ? new Date(given.night) : undefined)
           await noteLooksBack(ferry.pool, report.looksBack, from, context.config.retention)

@@ -11,7 +11,7 @@ import { type CommandContext, withAccounts, withFerry } from './command-context.
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { addList } from './list-command.ts'
 import { addListOptions, type ListOptions, printList } from './listing.ts'
-import { print, printJson, printTable } from './output.ts'
+import { print, printAside, printJson, printTable } from './output.ts'
 
 type Options = ActOptions & { account?: string; json?: true }
 
@@ -40,7 +40,13 @@ export function addSnapshots(program: Command): void {
         diff.error('error: one snapshot has nothing to be compared with; name two, or none')
       return withFerry('read', async ferry => {
         await expectAccount(ferry, options.account)
-        return printDiff(ferry.pool, await pairOf(ferry.pool, a, b, options.account ?? null), options)
+        const pair = await pairOf(ferry.pool, a, b, options.account ?? null)
+        if (Date.parse(pair.a) > Date.parse(pair.b)) {
+          printAside(
+            `ferry: snapshot ${a} is later than snapshot ${b}: this looks back, so what was added is shown as removed.`,
+          )
+        }
+        return printDiff(ferry.pool, pair, options)
       })
     })
 }

@@ -14,6 +14,11 @@ export async function listSyncedAccounts(pool: Pool): Promise<string[]> {
   return rows.map(row => row.account).sort()
 }
 
+/** Whether more than one account was ever synced, or is configured. By indexes, however many runs there are. */
+export function hasSeveralAccounts(pool: Pool): Promise<boolean> {
+  return findValue(pool, z.boolean(), 'select count(distinct account) > 1 from ferry.inventories')
+}
+
 /** Whether an account was ever synced, or a worker has a freshness target for it. By indexes, however many runs there are. */
 export function isSyncedAccount(pool: Pool, account: string): Promise<boolean> {
   return findValue(

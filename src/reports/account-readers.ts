@@ -90,6 +90,11 @@ export async function refreshAccountReaders(pool: Pool): Promise<AccountReader[]
   return readers
 }
 
+/** The names of the accounts that have a schema for their readers. */
+export async function listAccountReaders(pool: Pool): Promise<string[]> {
+  return (await findColumn(pool, z.string(), SCHEMAS)).map(accountOf)
+}
+
 /** The names of the accounts whose readers' schema is not as this version makes it. Changes nothing. */
 export async function listStaleAccountReaders(pool: Pool): Promise<string[]> {
   const roles = await findColumn(pool, z.string(), SCHEMAS)

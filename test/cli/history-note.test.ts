@@ -58,7 +58,7 @@ test('who looks farther back than calls or runs are kept is told for how long th
   await using cli = await openCli()
   const note = async (line: string, env = {}) => (await cli.ferryRun(line, env)).stderr
   expect(await note('report call_latency --since 91d')).toBe(
-    'ferry: calls are kept for 90 days (FERRY_KEEP_CALLS). Older ones are not counted.\n',
+    'ferry: calls are kept for 90 days (FERRY_KEEP_CALLS), those of imports forever. Other calls that are older are not counted.\n',
   )
   expect(await note('report runs_health --since 3d', { FERRY_KEEP_RUNS: '2d' })).toContain('kept for 2 days')
   expect(await note('report call_latency --since 89d')).toBe('')

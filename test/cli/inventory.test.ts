@@ -207,7 +207,9 @@ test('ferry snapshots diff shows what a first reading found as one entry, and ma
     ['s1', 'added', null, true],
   ])
   // Backwards, they are gone.
-  const back = jsonLines(await cli.ferryRun(`snapshots diff ${b} ${a} --json`))
+  const backwards = await cli.ferryRun(`snapshots diff ${b} ${a} --json`)
+  expect(backwards.stderr).toContain(`snapshot ${b} is later than snapshot ${a}: this looks back`)
+  const back = jsonLines(backwards)
   expect(back.every(({ change, firstReading }) => change === 'removed' && firstReading === false)).toBe(true)
   expect(back).toHaveLength(5)
 })

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
 import { saveCallsPerMinute } from '#src/db/limits.ts'
+import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { workImport } from '#src/imports/sending/work.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { ACCEPTED, openScriptedWorker, refused } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
+import { openTestStore } from '#test/support/store.ts'
 
 const NEVER = new AbortController().signal
 
@@ -46,6 +49,25 @@ test('the reports about imports count what was sent, to whom by locale, and what
      from ferry.import_throughput() group by account`,
   )
   expect(throughput).toEqual({ account: 'default', calls: 4, rows: 20, allowed: 3_000 })
+})
+
+test('import_throughput counts what a call was accepted for, also of a batch that was divided after it', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const id = await stageRows(pool, { rows: 7, batchRows: 4 })
+  await using worker = await openScriptedWorker(pool, id)
+  const unknown = refused(400, 'BadRequest', { message: 'p3@example.com is unknown' })
+  await worker.send(await worker.claim(), unknown)
+  for (let claim = await worker.tryClaim(); claim; claim = await worker.tryClaim())
+    await worker.send(claim, ACCEPTED)
+  const { rows: batches } = await pool.query(`select from ferry.import_batches where state = 'split'`)
+  expect(batches).toHaveLength(1)
+  const { sent } = await loadSummary(pool, id)
+  expect(sent).toBeGreaterThanOrEqual(6)
+  const { rows } = await pool.query(
+    `select sum(calls)::int as calls, sum(rows)::int as rows from ferry.import_throughput(now() - interval '1 day')`,
+  )
+  expect(rows).toEqual([{ calls: expect.any(Number), rows: sent }])
 })
 
 test('import_funnel has every row of the file in one of its counts, and says how many are in none', async () => {

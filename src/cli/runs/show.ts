@@ -11,8 +11,8 @@ import {
   NEW_FIELDS,
   NEW_VALUES,
   NO_ANSWER,
-  NO_CALL,
   nextOfRun,
+  noCallOf,
   QUARANTINED_ROWS,
 } from '#src/inventory/runs/next-steps.ts'
 import { RUN_LIST } from '#src/inventory/runs/runs-list.ts'
@@ -75,7 +75,7 @@ function printRun(
     )
   }
   print(`\n${emphasised('Calls')}`)
-  printCalls(calls)
+  printCalls(calls, noCallOf(run.requests))
 }
 
 /** Returns everything known about one run. Throws `UsageError` for an unknown id. */
@@ -86,7 +86,7 @@ export async function findRun(pool: Pool, id: bigint): Promise<RunDetails> {
 }
 
 /** If the table is too wide, error and request_id share a column, so that no id is broken across lines. */
-export function printCalls(calls: readonly CallRow[]): void {
+export function printCalls(calls: readonly CallRow[], none: string): void {
   const head = ['operation', 'started', 'took', 'HTTP']
   const cells = (call: CallRow) => [
     call.operation,
@@ -97,14 +97,14 @@ export function printCalls(calls: readonly CallRow[]): void {
   const wide = [...head, 'error', 'request_id']
   const rows = calls.map(call => [...cells(call), call.errorCode, call.requestId])
   if (fits(wide, rows)) {
-    printTable(wide, rows, NO_CALL)
+    printTable(wide, rows, none)
     return
   }
   const narrow = calls.map(call => [
     ...cells(call),
     [call.errorCode, call.requestId].filter(Boolean).join(' '),
   ])
-  printTable([...head, 'error, request_id'], narrow, NO_CALL)
+  printTable([...head, 'error, request_id'], narrow, none)
 }
 
 /** Held rows that fit on a screen. */

@@ -58,6 +58,13 @@ function syncAgain({ account, resource, folders }: RunStanding): NextStep {
 export const QUARANTINED_ROWS = 'Quarantined rows'
 export const NEW_FIELDS = 'Fields outside the contract, first seen in this run'
 export const NEW_VALUES = 'Values that a field never had before this run'
-export const NO_CALL = 'The run made no call.'
+
+/** Instead of the calls of a run that made this many, where none is in the call log. */
+export function noCallOf(requests: number): string {
+  return requests === 0
+    ? 'The run made no call.'
+    : 'Its calls are not in the call log any more: they were removed for their age (FERRY_KEEP_CALLS).'
+}
+
 /** Of a call. */
 export const NO_ANSWER = 'no answer'

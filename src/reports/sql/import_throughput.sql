@@ -1,14 +1,19 @@
--- A batch that a person says was sent has no answer, or the error of the last one: the platform accepted nothing.
+-- A batch that a person says was sent has no answer, or the error of the last one: the platform accepted nothing. Of a batch that was
+-- split after the call, a part of its lines may be what the call was accepted for.
 CREATE OR REPLACE FUNCTION ferry.import_throughput(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   minute timestamptz, account text, calls integer, rows integer, allowed integer, share double precision
 ) LANGUAGE sql STABLE SET enable_seqscan = off SET jit = off AS $$
   SELECT date_trunc('minute', c.started), c.account, count(*)::integer,
-    coalesce(sum(b.rows) FILTER (
-      WHERE b.state = 'sent' AND b.call_id = c.id AND b.http_status IS NOT NULL AND b.error_code IS NULL), 0)::integer,
+    coalesce(sum(a.rows), 0)::integer,
     max(c.calls_per_minute), count(*)::double precision / max(c.calls_per_minute)
   FROM ferry_internal.limited_calls c
   LEFT JOIN ferry.import_batches b ON b.id = c.batch_id
+  LEFT JOIN LATERAL (
+    SELECT sum(a.rows) AS rows FROM ferry.import_batches a
+    WHERE a.import_id = b.import_id AND a.from_line BETWEEN b.from_line AND b.to_line AND a.call_id = c.id
+      AND a.state = 'sent' AND a.http_status IS NOT NULL AND a.error_code IS NULL
+  ) a ON true
   WHERE c.operation = 'import-subscribers'
     AND c.counted_by >= coalesce($1, now() - interval '1 day') AND c.started >= coalesce($1, now() - interval '1 day')
   GROUP BY date_trunc('minute', c.started), c.account

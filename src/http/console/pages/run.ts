@@ -8,8 +8,8 @@ import {
 import {
   NEW_FIELDS,
   NEW_VALUES,
-  NO_CALL,
   nextOfRun,
+  noCallOf,
   QUARANTINED_ROWS,
 } from '#src/inventory/runs/next-steps.ts'
 import { counted, number } from '#src/model/counted.ts'
@@ -44,7 +44,7 @@ ${quarantine(details)}
 ${details.drift.length === 0 ? null : table(NEW_FIELDS, DRIFT_COLUMNS, details.drift, html``)}
 ${details.newValues.length === 0 ? null : table(NEW_VALUES, VALUE_COLUMNS, details.newValues, html``)}
 <h2>Calls</h2>
-${table('Last calls of this run, newest first', callColumns(timezone), calls, html`${NO_CALL}`)}
+${table('Last calls of this run, newest first', callColumns(timezone), calls, html`${noCallOf(details.run.requests)}`)}
 ${next ? html`<p><a href="${href('/ledger/calls', { run: `${id}` })}">All calls of this run</a></p>` : null}`
     return {
       title: `Run ${id}`,
