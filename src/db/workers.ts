@@ -3,11 +3,13 @@ import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { desc, drizzleOf, sql } from './drizzle.ts'
 import { answeringWithin } from './pool.ts'
+import { findColumn, type Queryable } from './rows.ts'
 import { workers } from './schema.ts'
 
 /*
  * Which workers there are: each writes that it lives, and takes its row away when it ends. A row that stays silent is of a
- * worker that died, or that does not reach Postgres. Nothing depends on these rows: leases decide who works.
+ * worker that died, or that does not reach Postgres. No work depends on these rows: leases decide who works. The worker
+ * that tells people of what goes wrong finds the accounts of the others in them.
  */
 
 /** How often a worker writes that it lives. */
@@ -38,6 +40,15 @@ export async function recordWorker(
       seen_at: now,
     })
     .onConflictDoUpdate({ target: workers.holder, set: { seen_at: now } })
+}
+
+/** Returns the accounts that workers have, also those that have gone silent within the last day. */
+export function listWorkedAccounts(client: Queryable): Promise<string[]> {
+  return findColumn(
+    client,
+    z.string(),
+    `select distinct unnest(accounts) from ferry.workers where seen_at > clock_timestamp() - interval '1 day'`,
+  )
 }
 
 /** Takes the row of a worker away that has ended. Fails after a second without an answer. */

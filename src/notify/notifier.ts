@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { acquireLease, type Lease } from '#src/db/leases.ts'
+import { listWorkedAccounts } from '#src/db/workers.ts'
 import type { NotifySettings } from '#src/model/settings.ts'
 import { succeedsWithin } from '#src/model/within.ts'
 import type { ProxyChoice } from '#src/platform/dispatcher.ts'
@@ -78,7 +79,7 @@ export class Notifier implements AsyncDisposable {
     const { receivers, timezone } = settings
     let nextMs = Number.POSITIVE_INFINITY
     if (receivers.length > 0) {
-      if (this.#watching.isDue()) await watch(this.#context)
+      if (this.#watching.isDue()) await watch({ ...this.#context, accounts: await this.#listAccounts() })
       if (await routeEvents({ pool, receivers, timezone, summarizeRules })) nextMs = 0
     }
     const beat = this.#beating.isDue() ? this.#monitor : null
@@ -98,9 +99,15 @@ export class Notifier implements AsyncDisposable {
     await this.#callers.disposeAsync()
   }
 
+  /** One worker tells of the accounts of all. */
+  async #listAccounts(): Promise<string[]> {
+    const { pool, accounts } = this.#context
+    return [...new Set([...accounts, ...(await listWorkedAccounts(pool))])]
+  }
+
   async #callMonitor(monitor: Caller): Promise<number> {
-    const { pool, log, accounts, ask, signal } = this.#context
-    if (await ask.areAllFresh(pool, accounts)) {
+    const { pool, log, ask, signal } = this.#context
+    if (await ask.areAllFresh(pool, await this.#listAccounts())) {
       const result = await monitor.call(null, signal)
       if (!result.ok && !signal.aborted) log.warn(`The heartbeat was not accepted: ${result.why}.`)
     }

@@ -26,7 +26,7 @@ export type Questions = {
 
 export type Watched = {
   readonly pool: Pool
-  /** The accounts of this worker's configuration; others are left alone. */
+  /** Others are left alone. */
   readonly accounts: readonly string[]
   readonly ask: Questions
 }

@@ -38,7 +38,11 @@ export function slotAt(timing: Timing, at: Date): Date {
 /** The first time after `after` that the timing names. */
 export function slotAfter(timing: Timing, after: Date): Date {
   if ('everyMs' in timing) return new Date(slotAt(timing, after).getTime() + timing.everyMs)
-  return parseFrom(timing, after.getTime()).next().toDate()
+  const ticks = parseFrom(timing, after.getTime() - CLOCK_CHANGE_MS)
+  for (;;) {
+    const tick = ticks.next().toDate()
+    if (tick > after) return tick
+  }
 }
 
 /** A year of ticks has the longest weekend and both changes of the clock; a cron time that ticks often is not followed so far. */

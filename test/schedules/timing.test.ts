@@ -123,3 +123,24 @@ test.for([
   }
   expect(weekdaysOf({ everyMs: 1_000 }, new Date())).toBeNull()
 })
+
+test.each([
+  ['30 2 * * *', 'Europe/Berlin', '2026-10-25T00:00Z'],
+  ['30 2 * * *', 'Europe/Berlin', '2026-03-29T00:00Z'],
+  ['30 1 * * *', 'America/New_York', '2026-11-01T05:00Z'],
+  ['30 2 * * *', 'America/New_York', '2026-03-08T06:00Z'],
+  ['*/20 * * * *', 'Australia/Lord_Howe', '2026-04-04T14:00Z'],
+])(
+  'while clocks change, the time after any moment is the next that comes: %s in %s',
+  (cron, timezone, from) => {
+    const timing = { cron, timezone }
+    for (let minute = 0; minute < 180; minute += 5) {
+      const at = new Date(Date.parse(from) + minute * 60_000)
+      const next = slotAfter(timing, at)
+      expect(slotAt(timing, next), `${at.toISOString()}`).toEqual(next)
+      expect(slotAt(timing, new Date(next.getTime() - 1)).getTime(), at.toISOString()).toBeLessThanOrEqual(
+        at.getTime(),
+      )
+    }
+  },
+)
