@@ -64,6 +64,8 @@ export function keyArgument(text: string): string {
 
 /** Reads the channel of an import. The platform decides which channels exist. */
 export function methodArgument(text: string): string {
+  if (/^email$/i.test(text) && text !== 'email')
+    throw new InvalidArgumentError('Write it in lower case: email.')
   if (!/^[\w.-]{1,100}$/.test(text))
     throw new InvalidArgumentError('Write the name of a channel, such as email.')
   return text

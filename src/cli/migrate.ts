@@ -84,7 +84,7 @@ function readerInJson({ account, role, status, statements }: AccountReader) {
   return { account, role, status, ...(status === 'refused' && { sql: statements }) }
 }
 
-function printReaderOf({ account, role, status, statements }: AccountReader): void {
+function printReaderOf({ account, role, status, statements, why }: AccountReader): void {
   if (status === 'ready') {
     print(`The role ${role} sees the account ${account} only, in the schema ${role}.`)
   } else if (status === 'in use') {
@@ -93,8 +93,8 @@ function printReaderOf({ account, role, status, statements }: AccountReader): vo
     )
   } else {
     printAside(
-      `ferry: this role cannot create the role ${role} and its schema. Run this as a superuser, or as a role that owns the ` +
-        'tables and can create roles and schemas:',
+      `ferry: this role cannot create the role ${role} and its schema${why === undefined ? '' : ` (${harmless(why)})`}. Run this ` +
+        'as a superuser, or as a role that owns the tables and can create roles and schemas:',
     )
     for (const statement of statements) print(`${statement};`)
   }

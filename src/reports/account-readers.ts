@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { inTransaction } from '#src/db/pool.ts'
 import { findColumn, findOne } from '#src/db/rows.ts'
 import { ACCOUNT_SCHEMA_MARK, isCode, MIGRATION_LOCK } from '#src/db/run-migrations.ts'
+import { reasonOf } from '#src/model/reason.ts'
 import { contentOf } from './account-schema.ts'
 import { READER } from './reader-role.ts'
 
@@ -23,6 +24,8 @@ export type AccountReader = {
   readonly role: string
   readonly status: 'ready' | 'refused' | 'in use'
   readonly statements: readonly string[]
+  /** What Postgres said when it refused. */
+  readonly why?: string
 }
 
 /** There is a schema of this name that Ferry has not made. */
@@ -56,14 +59,18 @@ export async function prepareAccountReader(pool: Pool, account: string): Promise
     const found = await loadState(client, role, account)
     if (found.isRight) return { account, role, status: 'ready', statements: [] }
     await client.query('savepoint reader')
-    const status = await makeSchema(client, role, account).catch((error: unknown) => {
-      if (isCode(error, INSUFFICIENT_PRIVILEGE)) return 'refused' as const
-      if (isCode(error, LOCK_NOT_AVAILABLE)) return 'in use' as const
-      throw error
-    })
-    if (status === 'ready') return { account, role, status, statements: [] }
+    const made = await makeSchema(client, role, account).then(
+      status => ({ status }),
+      (error: unknown) => {
+        const why = reasonOf(error)
+        if (isCode(error, INSUFFICIENT_PRIVILEGE)) return { status: 'refused', why } as const
+        if (isCode(error, LOCK_NOT_AVAILABLE)) return { status: 'in use' } as const
+        throw error
+      },
+    )
+    if (made.status === 'ready') return { account, role, ...made, statements: [] }
     await client.query('rollback to savepoint reader')
-    return { account, role, status, statements: found.statements }
+    return { account, role, ...made, statements: found.statements }
   })
 }
 

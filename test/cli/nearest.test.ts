@@ -16,7 +16,7 @@ async function openSome() {
     name: 'Checkout: disk full',
     folder: 3001,
     by: 'Ada Lovelace',
-    labels: { team: 'payments', severity: 'critical' },
+    labels: { team: 'payments', severity: 'critical', 'odd=key': 'value' },
   })
   await insertRuleVersion(pool, { ...rule, id: '2', name: 'kafka lag', folder: 42, by: 'Grace Hopper' })
   await insertServerVersion(pool, { account: 'default', id: 's', name: 'Search tools', from: LONG_AGO })
@@ -45,6 +45,7 @@ test('an empty list names the word, folder, team, label or person that may have 
   expect(await hint('rules list --label severity=critcal --label team=payments')).toBe(
     'ferry: nothing matches "severity=critcal"; did you mean severity=critical?\n',
   )
+  expect(await hint('rules list --label odd=key=value')).toBe('')
   expect(await hint('at 2m --match chekout --team paymets --folder 3010')).toBe(
     'ferry: nothing matches "chekout"; did you mean checkout?\n' +
       'ferry: nothing matches "3010"; did you mean 3001?\n' +

@@ -14,6 +14,7 @@ test('options that mean nothing together are refused', async () => {
     ['prune --dry-run --as zoe', "option '--dry-run' cannot be used with option '--as <"],
     ['prune --dry-run --because why', "option '--dry-run' cannot be used with option '--because <"],
     ['imports rejects 1 --out=', 'Write a path.'],
+    ['import --page 42 --method EMail people.csv', 'Write it in lower case: email.'],
     ['import --page 42 --suppress= people.csv', 'Write a path.'],
     ['import --page 42 --components= people.csv', 'Write a path.'],
   ] as const) {

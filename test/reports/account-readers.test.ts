@@ -262,7 +262,11 @@ describe('the role of the readers of an account', () => {
     const plainUrl = Object.assign(new URL(url), { username: plain, password: 'x' }).href
     const { pool: plainPool } = opened.use(openDatabase(plainUrl, SILENT))
     const state: AccountReader = await prepareAccountReader(plainPool, account)
-    expect(state).toMatchObject({ status: 'refused', role })
+    expect(state).toMatchObject({
+      status: 'refused',
+      role,
+      why: expect.stringContaining('permission denied'),
+    })
     for (const statement of state.statements) await pool.query(statement)
     expect(await prepareAccountReader(plainPool, account)).toMatchObject({ status: 'ready' })
     const { rows } = await pool.query(

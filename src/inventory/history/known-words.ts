@@ -56,7 +56,7 @@ export async function suggest(
     known[what] ??= await listKnownWords(pool, resource, what)
     const meant = nearestOf(text, known[what])
     const truth = alone === null ? 'no rule was last edited by' : 'nothing matches'
-    if (meant !== null) suggestions.push({ truth, asked: text, meant })
+    if (meant !== null && meant !== text) suggestions.push({ truth, asked: text, meant })
   }
   return suggestions
 }
