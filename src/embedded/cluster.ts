@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { PostgresNotRunning } from './errors.ts'
-import type { Placement } from './placement.ts'
+import { newHomeOf, type Placement } from './placement.ts'
 import { AS_OURSELVES, run } from './run-as.ts'
 
 /** The superuser of the cluster. It watches who is connected, and makes the owner of the database: see owner.ts. */
@@ -46,11 +46,6 @@ export async function ensureCluster(placement: Placement): Promise<void> {
   if (runAs.owner && runAs.owner.uid !== there.uid) {
     await run(AS_OURSELVES, 'chown', ['-R', `${runAs.owner.uid}:${runAs.owner.gid}`, home])
   }
-}
-
-/** Where an upgrade makes the files that will be `home`. */
-export function newHomeOf(home: string): string {
-  return `${home}.new`
 }
 
 /** Does the last step of an upgrade that was cut off before it: nothing is at `home` only then. Returns whether it was. */

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import {
   chmod,
   cp,
@@ -72,9 +72,21 @@ export async function choosePlacement(dataDir: string, installed: Binaries): Pro
   throw nobodyCanReach(place)
 }
 
+/** Where an upgrade makes the files that will be `home`. */
+export function newHomeOf(home: string): string {
+  return `${home}.new`
+}
+
 /** Whether `dataDir` has a Postgres, in it or where its link leads. */
 export function isPostgresIn(dataDir: string): boolean {
-  return existsSync(join(dataDir, 'postgres'))
+  const link = join(dataDir, 'postgres')
+  const home = isLink(link) ? readlinkSync(link) : link
+  // An upgrade that was cut off before its last step left the other one alone.
+  return existsSync(home) || existsSync(newHomeOf(home))
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 }
 
 /** Returns the users to try: the owner of existing files, two usual ones, and two numbers that need no entry. */

@@ -6,13 +6,13 @@ import { z } from 'zod'
 import { knowCopy } from '#src/db/known-database.ts'
 import { findColumn, findValue, Int8 } from '#src/db/rows.ts'
 import { type Binaries, binariesIn, findBinaries } from './binaries.ts'
-import { ensureCluster, filesIn, loadPassword, newHomeOf, SUPERUSER } from './cluster.ts'
+import { ensureCluster, filesIn, loadPassword, SUPERUSER } from './cluster.ts'
 import { type Login, urlOf } from './connection.ts'
 import { NoPostgresYet, PostgresNotRunning } from './errors.ts'
 import { withDirectoryLock } from './lock.ts'
 import { majorOf } from './major.ts'
 import { DATABASE, ensureOwner, OWNER } from './owner.ts'
-import { choosePlacement, isPostgresIn, makeDataDir, type Placement } from './placement.ts'
+import { choosePlacement, isPostgresIn, makeDataDir, newHomeOf, type Placement } from './placement.ts'
 import { run } from './run-as.ts'
 import { findPostmaster, startServer, stopServer } from './server.ts'
 
@@ -59,13 +59,15 @@ export async function upgradeEmbedded(options: {
     const placement = await choosePlacement(dataDir, binaries)
     const from = await majorOf(placement.home)
     if (from === undefined || from === binaries.major) return null
-    if (await findPostmaster(placement.home)) {
-      throw new PostgresNotRunning(`A Postgres is running in ${placement.home}.`, {
-        whatToDo: 'Stop every Ferry that uses it, then run this again.',
+    const running = await findPostmaster(placement.home)
+    if (running) {
+      throw new PostgresNotRunning(`A Postgres is running in ${placement.home} (pid ${running.pid}).`, {
+        whatToDo: `Stop every Ferry that uses it, then run this again. If none does, an upgrade that was cut off has left it: kill -INT ${running.pid}`,
       })
     }
     const old = { ...placement, binaries: await findOldPrograms(from, placement, options.oldPrograms) }
     const fresh = { ...placement, home: newHomeOf(placement.home) }
+    await stop(fresh) // one that an upgrade which was cut off has left
     await rm(fresh.home, { recursive: true, force: true })
     await ensureCluster(fresh)
     const rows = await moveData(old, fresh, log)
@@ -147,12 +149,18 @@ async function moveData(old: Placement, fresh: Placement, log: Logger): Promise<
   return [...before.values()].reduce((sum, rows) => sum + Number(rows), 0)
 }
 
+/** Throws if the server is still stopping: its files cannot be moved. */
+async function stop(placement: Placement): Promise<void> {
+  if (await stopServer(placement, STOP_WITHIN_MS)) return
+  throw new PostgresNotRunning(`The Postgres in ${placement.home} is still stopping.`, {
+    whatToDo: 'Run this again once it has ended. The old database was left as it is.',
+  })
+}
+
 /** Starts a server, which is stopped at the end, and returns how its superuser logs in. */
 async function open(placement: Placement, opened: AsyncDisposableStack): Promise<Login> {
   const lastLines = await startServer(placement)
-  opened.defer(async () => {
-    await stopServer(placement, STOP_WITHIN_MS)
-  })
+  opened.defer(() => stop(placement))
   const server = await findPostmaster(placement.home)
   if (server === undefined) {
     throw new PostgresNotRunning(`Postgres did not start in ${placement.home}.`, {

@@ -1,5 +1,16 @@
 import { globSync } from 'node:fs'
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Client } from 'pg'
@@ -13,7 +24,7 @@ import { binariesIn, findBinaries } from '#src/embedded/binaries.ts'
 import { filesIn, SUPERUSER } from '#src/embedded/cluster.ts'
 import { urlOf } from '#src/embedded/connection.ts'
 import { DATABASE, ensureOwner } from '#src/embedded/owner.ts'
-import { choosePlacement } from '#src/embedded/placement.ts'
+import { choosePlacement, isPostgresIn } from '#src/embedded/placement.ts'
 import { run } from '#src/embedded/run-as.ts'
 import { findPostmaster, startServer, stopServer } from '#src/embedded/server.ts'
 import { upgradeEmbedded } from '#src/embedded/upgrade.ts'
@@ -125,6 +136,9 @@ test.skipIf(!OTHER)(
     for (const file of ['dump', 'pgpass', 'roles.sql'])
       await expect(stat(join(home, file))).rejects.toThrow('ENOENT')
 
+    // As if it had been cut off before its last step.
+    await rename(home, `${home}.new`)
+    expect(isPostgresIn(place.dataDir)).toBe(true)
     await using postgres = await place.open()
     expect(await ask(postgres.url, "select holder from ferry.leases where name = 'kept'")).toBe('of before')
     expect(await ask(postgres.url, "select pg_has_role('grafana', 'ferry_reader', 'member')")).toBe(true)
