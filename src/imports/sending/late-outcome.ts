@@ -29,6 +29,7 @@ export function persistLateOutcome(
   const { httpStatus, errorCode, requestId, message } = late.kind === 'not sent' ? NO_ANSWER : late.details
   return inTransaction(pool, async client => {
     await lockPage(client, importId)
+    const found = await lockForMove(client, importId) // before its batches, as a claim does
     const batches = await findAll(
       client,
       LateBatch,
@@ -41,9 +42,8 @@ export function persistLateOutcome(
     )
     if (batches.length === 0) return
     if (isAccepted) await recordAcceptance(client, importId, batches)
-    const state = await lockForMove(client, importId)
     if (late.kind === 'not sent') await releaseCall(client, importId, callId)
-    await moveResolved(client, state, null)
+    await moveResolved(client, found, null)
   })
 }
 
