@@ -31,7 +31,7 @@ export type ListOptions = { json?: true; all?: true; limit?: number }
 type Beside<Of extends Filters> = {
   /** What one row is called. */
   readonly row: string
-  /** The columns to print; absent: all. The account comes with them where there are several, and none is asked for. */
+  /** The columns to print; absent: all. The account comes with them where there are several. */
   readonly columns?: readonly string[]
   /** Instead of the words of the list, for what was asked. */
   none?(filter: Asked<Of>): string
@@ -57,7 +57,7 @@ export function addLongList<Row extends object, Of extends Filters>(
         const asked = filterFrom(given)
         const filter = (await prepare?.(pool, asked)) ?? asked
         const { hasSeveralAccounts } = await import('#src/inventory/known-accounts.ts')
-        const ofSeveral = given.account === undefined && (await hasSeveralAccounts(pool)) ? ['account'] : []
+        const ofSeveral = (await hasSeveralAccounts(pool)) ? ['account'] : []
         const shownColumns = columns && picked(list, [...columns, ...ofSeveral])
         const printed = { ...list, none: none?.(asked) ?? list.none, ...shownColumns }
         const shown = await printList(pool, printed, filter, given)

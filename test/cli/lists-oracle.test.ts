@@ -137,7 +137,7 @@ const COMMANDS: readonly Command[] = [
     ...CHANGES,
     at: 'changes --all --since 7d',
     sql: `select * from (${CHANGES.sql}) c order by "when" desc, inventory, account, title, id`,
-    shows: 'change, name, what, by, when',
+    shows: 'change, name, what, by, when, account',
     json: `select inventory as resource, account, title as name, change, run, rows, id, by, "when" as at, before, after
       from (${CHANGES.sql}) c order by "when" desc, inventory, account, title, id`,
     options: { '--account branch': `account = 'branch'`, '--by noor': `strpos(lower(by), 'noor') > 0` },

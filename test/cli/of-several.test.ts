@@ -20,7 +20,6 @@ test('changes and what happened at a moment name the account once there are seve
   await syncAs(cli, 'other')
   expect(await linesOf('changes')).toMatch(/^change +name +what +by +when +account$/m)
   expect(await linesOf('changes')).toMatch(/^added +one .* other$/m)
-  expect(await linesOf('changes --account other')).toMatch(/^change +name +what +by +when$/m)
   expect(await linesOf('at 1m')).toMatch(/how +by +account$/m)
   expect(await linesOf('at 1m')).toMatch(/ default$/m)
 })
