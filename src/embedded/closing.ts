@@ -14,7 +14,7 @@ import { findPostmaster, stopServer } from './server.ts'
 
 const CLOSE_WITHIN_MS = 15_000
 const LOCK_WITHIN_MS = 5_000
-const STOP_WITHIN_MS = 8_000
+export const STOP_WITHIN_MS = 8_000
 /** The server keeps a closed connection for some milliseconds, and this process may have closed its pool just now. */
 const LOOK_AGAIN_FOR_MS = 500
 const LOOK_EVERY_MS = 50

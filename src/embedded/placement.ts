@@ -1,17 +1,5 @@
-import { existsSync, lstatSync, readlinkSync } from 'node:fs'
-import {
-  chmod,
-  cp,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readlink,
-  realpath,
-  rename,
-  rm,
-  stat,
-  symlink,
-} from 'node:fs/promises'
+import { existsSync, readlinkSync } from 'node:fs'
+import { chmod, cp, mkdir, mkdtemp, readFile, realpath, rename, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { reasonOf } from '#src/model/reason.ts'
@@ -41,10 +29,7 @@ export type Placement = {
  */
 export async function choosePlacement(dataDir: string, installed: Binaries): Promise<Placement> {
   const link = join(dataDir, 'postgres')
-  const moved = await readlink(link).then(
-    target => resolve(dataDir, target),
-    () => undefined,
-  )
+  const moved = movedHome(dataDir)
   const home = moved ?? link
   const here = (runAs: RunAs, why: string): Placement => {
     return { home, binaries: installed, runAs, how: `${runAs.inWords}, in ${home}${why}` }
@@ -79,14 +64,18 @@ export function newHomeOf(home: string): string {
 
 /** Whether `dataDir` has a Postgres, in it or where its link leads. */
 export function isPostgresIn(dataDir: string): boolean {
-  const link = join(dataDir, 'postgres')
-  const home = isLink(link) ? readlinkSync(link) : link
+  const home = movedHome(dataDir) ?? join(dataDir, 'postgres')
   // An upgrade that was cut off before its last step left the other one alone.
   return existsSync(home) || existsSync(newHomeOf(home))
 }
 
-function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
+/** Returns where the link in `dataDir` leads; undefined without one. */
+function movedHome(dataDir: string): string | undefined {
+  try {
+    return resolve(dataDir, readlinkSync(join(dataDir, 'postgres')))
+  } catch {
+    return undefined
+  }
 }
 
 /** Returns the users to try: the owner of existing files, two usual ones, and two numbers that need no entry. */

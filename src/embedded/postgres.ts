@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, DatabaseError } from 'pg'
 import type { Logger } from 'pino'
 import { findBinaries } from './binaries.ts'
-import { closeEmbeddedPostgres, type Opened } from './closing.ts'
+import { closeEmbeddedPostgres, type Opened, STOP_WITHIN_MS } from './closing.ts'
 import { ensureCluster, filesIn, loadPassword, SUPERUSER } from './cluster.ts'
 import { connect, type Login, PRESENT, urlOf } from './connection.ts'
 import { NoPostgresYet, PostgresNotRunning } from './errors.ts'
@@ -28,7 +28,6 @@ import { findPostmaster, startServer, stopServer } from './server.ts'
 const READY_WITHIN_MS = 60_000
 const RETRY_START_FOR_MS = 3_000
 const TRY_EVERY_MS = 100
-const STOP_WITHIN_MS = 8_000
 /** Longer than another process takes to open it. */
 const LOCK_WITHIN_MS = READY_WITHIN_MS + 10_000
 

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
-import { appendFile, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { beforeAll, expect, test } from 'vitest'
 import { findBinaries } from '#src/embedded/binaries.ts'
+import { isPostgresIn } from '#src/embedded/placement.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { ask, openEmbeddedHarness, spawnHolder } from './embedded-harness.ts'
 
@@ -69,6 +70,15 @@ test('a second opening finds the same data and address', async () => {
   await using second = await place.open()
   expect(second.url).toBe(first.url)
   expect(await ask(second.url, 'select answer from kept')).toBe(42)
+})
+
+test('files that were moved are found by a link, also a relative one', async () => {
+  await using place = await openEmbeddedHarness()
+  const dataDir = join(place.top, 'other')
+  await mkdir(join(dataDir, 'elsewhere'), { recursive: true })
+  expect(isPostgresIn(dataDir)).toBe(false)
+  await symlink('elsewhere', join(dataDir, 'postgres'))
+  expect(isPostgresIn(dataDir)).toBe(true)
 })
 
 test('a dropped database is created again, empty', async () => {
