@@ -74,22 +74,17 @@ export async function startWorker(
       options.onRun?.(run)
     },
   })
-  let ending: Promise<unknown> | null = null
-  const end = async () => {
-    ending ??= Promise.all([http?.stop(), worker.drain(DRAIN_WITHIN_MS)])
-    await ending
-  }
-  opened.defer(end)
-  opened.use(new Heartbeat(ferry))
-  if (http) await serveHttp(http, ferry, worker, defineSchedules(ferry), opened)
-  opened.use(await openNotifications(ferry))
-  opened.use(openBackfills(ferry))
-  opened.use(collectGarbageLater())
-  // The first to end: what is beside it may have to wait for a Postgres that does not answer.
-  opened.defer(() => {
+  // Ends after the drain: it may have to wait for a Postgres that does not answer.
+  const beside = opened.use(new AsyncDisposableStack())
+  opened.defer(async () => {
     printAside('ferry: finishing what is under way; a second signal exits at once')
-    return end()
+    await Promise.all([http?.stop(), worker.drain(DRAIN_WITHIN_MS)])
   })
+  beside.use(new Heartbeat(ferry))
+  if (http) await serveHttp(http, ferry, worker, defineSchedules(ferry), beside)
+  beside.use(await openNotifications(ferry))
+  beside.use(openBackfills(ferry))
+  beside.use(collectGarbageLater())
   await announce(ferry, http, options)
   return { failed: ferry.postgresEnded }
 }

@@ -18,6 +18,12 @@ export function succeedsWithin(ms: number, work: Promise<unknown>): Promise<bool
   )
 }
 
+/** Resolves once all of these have ended. Rejects then, too, with the fault of the first that has one. */
+export async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(work)
+  return Promise.all(work)
+}
+
 /** Settles as `work` does, or resolves to null after `ms`, or once `signal` aborts; then `work` goes on, and is ignored. */
 export async function unlessLate<T>(ms: number, work: Promise<T>, signal?: AbortSignal): Promise<T | null> {
   const over = new AbortController()

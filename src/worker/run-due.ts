@@ -7,6 +7,7 @@ import type { WorkEnd } from '#src/imports/sending/send-batches.ts'
 import { listWaitingImports } from '#src/imports/sending/waiting-imports.ts'
 import { findImport, workImport } from '#src/imports/sending/work.ts'
 import { failLostRuns } from '#src/inventory/runs/lost-runs.ts'
+import { allEnded } from '#src/model/within.ts'
 import { type ScheduleDefinition, type ScheduleKey, schedulesOf } from '#src/schedules/definition.ts'
 import { type Due, DueFinder, type DueNow } from '#src/schedules/find-due.ts'
 import { createCapacity } from './capacity.ts'
@@ -131,9 +132,6 @@ function createPass(context: WorkerContext, { jobs, tell, untilIdle, ...options 
       ...imports.map(send),
     ]
     // Everything ends before a fault is thrown: what is under way must not meet a closed pool.
-    const settled = await Promise.allSettled(begun)
-    await Promise.all(ended)
-    const fault = settled.find(one => one.status === 'rejected')
-    if (fault) throw fault.reason
+    await allEnded<unknown>(begun).finally(() => Promise.all(ended))
   }
 }

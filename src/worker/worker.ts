@@ -147,8 +147,8 @@ export async function drain(
   deadlineMs: number,
   log: Logger,
 ): Promise<void> {
-  // Whichever fails does so while others are waited for.
-  const stopped = Promise.allSettled([...consumers.map(consumer => consumer.stop()), timer?.stop()])
+  const stopped = Promise.all([...consumers.map(consumer => consumer.stop()), timer?.stop()])
+  stopped.catch(() => {}) // told below, once what is under way has ended
   const underWay = () => consumers.flatMap(consumer => [...consumer.underWay])
   if (!(await succeedsWithin((deadlineMs * 10) / 12, settled(underWay)))) {
     log.warn({ jobs: underWay().length }, 'Cutting off the work that has not ended, and giving it back.')

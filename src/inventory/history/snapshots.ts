@@ -11,6 +11,7 @@ import { syncInventory } from '#src/inventory/sync.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import type { RunResult, Trigger } from '#src/model/run.ts'
+import { allEnded } from '#src/model/within.ts'
 
 export type SnapshotResult = {
   readonly account: string
@@ -39,14 +40,9 @@ export async function takeSnapshot(
   },
   signal: AbortSignal,
 ): Promise<SnapshotResult> {
-  const ended = await Promise.allSettled(
+  const runs = await allEnded(
     RESOURCES.map(resource => syncInventory(context, { ...request, resource, waitsForOther: true }, signal)),
   )
-  // A fault of one is thrown once the other has ended, too.
-  const runs = ended.map(one => {
-    if (one.status === 'rejected') throw one.reason
-    return one.value
-  })
   const status = BY_GRAVITY.findLast(word => runs.some(run => run.status === word)) ?? 'failed'
   const none = { account: request.account, snapshot: null, takenAt: null, status, runs }
   const [alertRules, mcpServers] = runs
