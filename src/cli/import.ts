@@ -132,5 +132,5 @@ async function discard(
       'The rows that were read could not be discarded. They expire within a day, unless the import was confirmed.',
     )
   }
-  if (options.json) printJson({ ...staged.summary, import: left === null ? null : `${left}` })
+  if (options.json) printJson({ ...staged.summary, import: left })
 }

@@ -56,16 +56,20 @@ export function addLongList<Row extends object, Of extends Filters>(
         if (typeof given.account === 'string') await expectAccount(ferry, given.account)
         const asked = filterFrom(given)
         const filter = (await prepare?.(pool, asked)) ?? asked
-        const { hasSeveralAccounts } = await import('#src/inventory/known-accounts.ts')
-        const ofSeveral = (await hasSeveralAccounts(pool)) ? ['account'] : []
-        const shownColumns = columns && picked(list, [...columns, ...ofSeveral])
-        const printed = { ...list, none: none?.(asked) ?? list.none, ...shownColumns }
+        const names = columns && !given.json ? await withAccount(pool, columns) : columns
+        const printed = { ...list, none: none?.(asked) ?? list.none, ...(names && picked(list, names)) }
         const shown = await printList(pool, printed, filter, given)
         if (given.since instanceof Date) await noteFutureSince(pool, given.since)
         await note?.(pool, filter, shown)
         return EXIT.done
       }),
     )
+}
+
+async function withAccount(pool: Pool, columns: readonly string[]): Promise<readonly string[]> {
+  if (columns.includes('account')) return columns
+  const { hasSeveralAccounts } = await import('#src/inventory/known-accounts.ts')
+  return (await hasSeveralAccounts(pool)) ? [...columns, 'account'] : columns
 }
 
 function picked<Row>({ columns }: { readonly columns: Columns<Row, string> }, names: readonly string[]) {

@@ -25,6 +25,7 @@ import {
   uniqueIndex,
   uuid,
 } from './drizzle.ts'
+import { wordsInSql } from './words-in-sql.ts'
 
 /*
  * The schema `ferry` and the tables of this room. The tables of a domain stand in the `schema.ts` of its room.
@@ -48,9 +49,9 @@ export const instant = (name: string) => timestamp(name, { withTimezone: true })
 export const identity = () => int64('id').primaryKey().generatedAlwaysAsIdentity()
 export const count = (name: string) => integer(name).notNull().default(0)
 
-/** The condition of a CHECK that a column has one of these values, which need no quoting. Null passes. */
+/** The condition of a CHECK that a column has one of these values. Null passes. */
 export function isOneOf(column: AnyPgColumn, values: readonly string[]): SQL {
-  return sql`${column} in (${sql.raw(values.map(value => `'${value}'`).join(', '))})`
+  return sql`${column} in (${sql.raw(wordsInSql(values))})`
 }
 
 export const installation = ferry.table(

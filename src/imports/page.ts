@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg'
+import { wordsInSql } from '#src/db/words-in-sql.ts'
 import { ACTIVE_STATUSES } from '#src/model/import.ts'
 
 /*
@@ -26,7 +27,7 @@ export function isSamePage(one: string, other: string): string {
 
 /** In SQL, whether a row of `ferry.imports` is active: it is sent, or waits to be sent. */
 export function isActiveInSql(i: string): string {
-  return `${i}.status in (${ACTIVE_STATUSES.map(status => `'${status}'`).join(', ')})`
+  return `${i}.status in (${wordsInSql(ACTIVE_STATUSES)})`
 }
 
 /** In SQL, whether `older` is sent before `i`: it is an older import of the same page that is active. */

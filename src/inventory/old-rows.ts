@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { z } from 'zod'
 import { loadAgo, type OldRows, oldRows } from '#src/db/prune.ts'
 import { countOf, findValue } from '#src/db/rows.ts'
+import { wordsInSql } from '#src/db/words-in-sql.ts'
 import { COMPLETE_STATUSES } from '#src/model/run.ts'
 import { ALERT_RULE_VERSIONS, MCP_SERVER_VERSIONS } from './versioned-tables.ts'
 
@@ -9,7 +10,7 @@ import { ALERT_RULE_VERSIONS, MCP_SERVER_VERSIONS } from './versioned-tables.ts'
  * Which rows of the inventory's tables are old.
  */
 
-const COMPLETE = COMPLETE_STATUSES.map(status => `'${status}'`).join(', ')
+const COMPLETE = wordsInSql(COMPLETE_STATUSES)
 
 const DID_SOMETHING = (run: string) =>
   `${run}.added + ${run}.changed + ${run}.removed + ${run}.fired + ${run}.recovered > 0`

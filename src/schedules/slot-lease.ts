@@ -7,7 +7,7 @@ import { acquireLease, type Lease } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { retryTransient } from '#src/db/retry.ts'
 import { findColumn, findOne } from '#src/db/rows.ts'
-import type { JobStatus } from '#src/model/run.ts'
+import { APPLIED_STATUSES, type JobStatus } from '#src/model/run.ts'
 import type { Schedule, ScheduleKey } from './definition.ts'
 import { inMs, loadFreeInMs, mayBeTriedInSql, retryInMsInSql, slotLeaseName } from './free-slot.ts'
 import { scheduleSlots } from './schema.ts'
@@ -185,7 +185,7 @@ export type SlotEnd =
   | { readonly to: 'give back' }
 
 /** Outcomes that stand even if the job was cut off meanwhile: its work is in Postgres. */
-const STORED: ReadonlySet<JobStatus> = new Set(['succeeded', 'partial', 'held'])
+const STORED: ReadonlySet<JobStatus> = new Set(APPLIED_STATUSES)
 
 /** With scraping and the evaluation of an alert, this is less than a minute. */
 const REFUSED_AGAIN_AFTER_MS = 20_000

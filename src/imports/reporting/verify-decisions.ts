@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Check, check } from '#src/db/verify.ts'
+import { wordsInSql } from '#src/db/words-in-sql.ts'
 import { RESOLVED_AS_SENT } from '#src/imports/states.ts'
 import { ENDED_STATUSES, IMPORT_STATUSES } from '#src/model/import.ts'
 
@@ -7,7 +8,7 @@ import { ENDED_STATUSES, IMPORT_STATUSES } from '#src/model/import.ts'
  * What the statuses of imports promise: the columns that belong to them, the person who decided, and who is told.
  */
 
-const ENDED = ENDED_STATUSES.map(status => `'${status}'`).join(', ')
+const ENDED = wordsInSql(ENDED_STATUSES)
 
 const ImportRow = z.object({ id: z.string(), status: z.enum(IMPORT_STATUSES) })
 

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import { findAll } from '#src/db/rows.ts'
+import { wordsInSql } from '#src/db/words-in-sql.ts'
 import { nextSteps } from '#src/imports/next-steps.ts'
 import { STAGED_FOR_MS } from '#src/imports/staging/expire.ts'
 import { FIRST_ROWS_SENT } from '#src/imports/states.ts'
@@ -71,7 +72,7 @@ const WAITS_IN_SQL = `i.purged_at is null and (${DECISIONS.map(decision => {
   const statuses = IMPORT_STATUSES.filter(
     status => !isActive(status) && isAllowed(decision, { status, stagedAt: new Date(0), uncertain: 1 }),
   )
-  return `i.status in (${statuses.map(status => `'${status}'`).join(', ')}) and ${DEPENDS_ON[decision]}`
+  return `i.status in (${wordsInSql(statuses)}) and ${DEPENDS_ON[decision]}`
 }).join(' or ')})`
 
 /** The next steps of a person in words; empty if nothing waits for a person. */

@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg'
 import { z } from 'zod'
 import { raiseEvent } from '#src/db/outbox.ts'
 import { findAll, findMaybe } from '#src/db/rows.ts'
+import { wordsInSql } from '#src/db/words-in-sql.ts'
 import type { RunStep } from '#src/inventory/runs/ledger.ts'
 import { ALERT_RULE } from '#src/model/alert-rule.ts'
 import { EDIT_FIELDS } from '#src/model/declarations.ts'
@@ -97,7 +98,7 @@ const DIFFERING = definitionOf(ALERT_RULE.fields)
   .map(field => `case when o.${field} is distinct from n.${field} then '${field}' end`)
   .join(', ')
 
-const EDIT = `array[${EDIT_FIELDS.map(field => `'${field}'`).join(', ')}]`
+const EDIT = `array[${wordsInSql(EDIT_FIELDS)}]`
 
 /**
  * The versions that the run opened, each with the one that it closed, and those that it closed for good. Each is looked up by the

@@ -2,11 +2,13 @@ import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { and, drizzleOf, eq, isNull } from '#src/db/drizzle.ts'
 import { findAll, type Queryable } from '#src/db/rows.ts'
+import { wordsInSql } from '#src/db/words-in-sql.ts'
 import { quarantinedRows, syncRuns } from '#src/inventory/schema.ts'
 import { hadScope, ofInventory, type Scope } from '#src/inventory/scope.ts'
 import { fingerprint, uuidOf } from '#src/model/fingerprint.ts'
 import type { Quarantined } from '#src/model/listing.ts'
 import { type Inventory, RESOURCES } from '#src/model/resource.ts'
+import { APPLIED_STATUSES } from '#src/model/run.ts'
 import { areSame, bytesOf, readBytes, WORDS } from './byte-words.ts'
 import { SlotIndex } from './slot-index.ts'
 
@@ -209,7 +211,7 @@ export function countQuarantined(
      from unnest($1::text[], $2::text[]) as a (account, resource)
      cross join lateral (
        select s.quarantined from ferry.sync_runs s
-       where s.account = a.account and s.resource = a.resource and s.status in ('succeeded', 'partial', 'held')
+       where s.account = a.account and s.resource = a.resource and s.status in (${wordsInSql(APPLIED_STATUSES)})
        order by s.id desc limit 1) r`,
     [inventories.map(({ account }) => account), inventories.map(({ resource }) => resource)],
   )

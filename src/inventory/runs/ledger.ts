@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
-import { z } from 'zod'
 import { recordActs } from '#src/db/audit.ts'
-import { and, drizzleOf, eq, isNotNull, isNull, sql } from '#src/db/drizzle.ts'
+import { and, drizzleOf, eq, isNull, sql } from '#src/db/drizzle.ts'
 import type { Lease } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { onlyRow } from '#src/db/rows.ts'
@@ -11,7 +10,7 @@ import { syncRuns } from '#src/inventory/schema.ts'
 import type { Scope } from '#src/inventory/scope.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import type { Inventory } from '#src/model/resource.ts'
-import { APPLIED_STATUSES, type RunOutcome, type RunStatus, type Trigger } from '#src/model/run.ts'
+import type { RunOutcome, RunStatus, Trigger } from '#src/model/run.ts'
 import { failRunsBefore } from './lost-runs.ts'
 
 /*
@@ -115,40 +114,6 @@ export async function finishRun(client: PoolClient | Pool, runId: bigint, end: R
     .where(and(eq(syncRuns.id, runId), isNull(syncRuns.finished_at)))
   return rowCount === 1
 }
-
-/** Returns the end of a run that was applied; null if it was not. */
-export async function findAppliedEnd(pool: Pool, runId: bigint): Promise<RunEnd | null> {
-  const { requests, pages, seen, added, changed, removed, unchanged, quarantined, fired, recovered } =
-    syncRuns
-  const { applied_at, data_hashes, error_code, request_id, first_read, message, status } = syncRuns
-  const [end] = await drizzleOf(pool)
-    .select({
-      ...{
-        requests,
-        pages,
-        seen,
-        added,
-        changed,
-        removed,
-        unchanged,
-        quarantined,
-        fired,
-        recovered,
-        message,
-      },
-      status: sql`${status}`.mapWith(AppliedStatus.parse),
-      appliedAt: sql`${applied_at}::text`.mapWith(z.string().parse),
-      dataHashes: data_hashes,
-      errorCode: error_code,
-      requestId: request_id,
-      firstRead: first_read,
-    })
-    .from(syncRuns)
-    .where(and(eq(syncRuns.id, runId), isNotNull(applied_at)))
-  return end ?? null
-}
-
-const AppliedStatus = z.enum(APPLIED_STATUSES)
 
 /** How many requests of a run are in the call log: all that is known of a run that was stopped in the middle. */
 export function countRequests(pool: Pool, runId: bigint): Promise<number> {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { and, asc, desc, drizzleOf, eq, gt, gte, inArray, lt } from '#src/db/drizzle.ts'
+import { and, asc, desc, drizzleOf, eq, gt, gte, inArray, isNotNull, lt } from '#src/db/drizzle.ts'
 import { findAll } from '#src/db/rows.ts'
 import { platformCalls } from '#src/db/schema.ts'
 import { type Hold, loadHeldIds, loadOpenHold } from '#src/inventory/holds/holds.ts'
@@ -117,6 +117,16 @@ export type RunDetails = {
   readonly folders: readonly string[] | null
   /** The first run after it that applied a complete listing of the inventory. */
   readonly completeSince: bigint | null
+}
+
+/** Returns a run that was applied; null for any other. */
+export async function findAppliedRun(pool: Pool, id: bigint) {
+  const isApplied = isNotNull(runs.applied_at)
+  const [run] = await drizzleOf(pool)
+    .select(RUN)
+    .from(runs)
+    .where(and(eq(runs.id, id), isApplied))
+  return run === undefined || run.status === 'running' ? null : { ...run, status: run.status }
 }
 
 /** Everything known of one run; null if no run has this id. */

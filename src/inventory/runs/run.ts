@@ -22,7 +22,6 @@ import { outcomeOf, type RunOutcome, type RunResult, type Trigger } from '#src/m
 import type { OpenRun } from './ledger.ts'
 import {
   countRequests,
-  findAppliedEnd,
   finishRun,
   type NewRun,
   NOTHING_DONE,
@@ -30,6 +29,7 @@ import {
   recordSkipped,
   startRun,
 } from './ledger.ts'
+import { findAppliedRun } from './list-runs.ts'
 import { leaseNameOf } from './lost-runs.ts'
 import { syncSource } from './sync-source.ts'
 
@@ -121,7 +121,7 @@ async function syncOrFail<Row>(
   newRun: NewRun,
   run: OpenRun,
   signal: AbortSignal,
-): Promise<RunEnd> {
+): Promise<RunOutcome> {
   const limitMs = runLimitOf(context)
   const timeout = AbortSignal.timeout(limitMs)
   const stop = AbortSignal.any([signal, run.lease.signal, timeout])
@@ -131,13 +131,17 @@ async function syncOrFail<Row>(
     const why = whyStopped(error, { lease: run.lease, timeout, limitMs, stop })
     const finished = countRequests(context.pool, run.id).then(async requests => {
       const end: RunEnd = { ...NOTHING_DONE, status: 'failed', pages: run.pages, requests, ...why }
-      if (await finishRun(context.pool, run.id, end)) return end
-      return (await findAppliedEnd(context.pool, run.id)) ?? end
+      // It may have ended already: the answer to its commit was lost.
+      const isFinished = await finishRun(context.pool, run.id, end)
+      return { end, applied: isFinished ? null : await findAppliedRun(context.pool, run.id) }
     })
-    if (why.errorCode !== 'Fault') return await finished
-    // The fault may be that the database cannot be reached; then the reconciler ends the run. Or the answer to the commit was lost.
-    const end = await finished.catch(() => null)
-    if (end?.appliedAt) return end
+    if (why.errorCode !== 'Fault') return await finished.then(({ end, applied }) => applied ?? end)
+    // The fault may be that the database cannot be reached; then the reconciler ends the run.
+    const applied = await finished.then(
+      found => found.applied,
+      () => null,
+    )
+    if (applied) return applied
     throw error
   }
 }

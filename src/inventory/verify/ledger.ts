@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Check, check } from '#src/db/verify.ts'
+import { wordsInSql } from '#src/db/words-in-sql.ts'
 import { VERSIONS } from '#src/inventory/versioned-tables.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import { APPLIED_STATUSES } from '#src/model/run.ts'
@@ -7,8 +8,6 @@ import { APPLIED_STATUSES } from '#src/model/run.ts'
 /*
  * What the ledger of runs, the holds and the snapshots promise: sums that add up, and references that lead somewhere.
  */
-
-const APPLIED = `('${APPLIED_STATUSES.join(`', '`)}')`
 
 const RunRow = z.object({ id: z.string(), account: z.string(), resource: z.string() })
 type RunRow = z.infer<typeof RunRow>
@@ -76,7 +75,7 @@ export const RUN_CHECKS: readonly Check[] = [
         from ferry.sync_runs r
       ) r
       where not is_sum or not is_later or (finished_at is null) <> (status = 'running')
-        or (applied_at is not null) <> (status in ${APPLIED})`,
+        or (applied_at is not null) <> (status in (${wordsInSql(APPLIED_STATUSES)}))`,
     found: row =>
       row.isSum
         ? `${run(row)} is ${row.status}, ${row.isLater ? 'but its times are not those of such a run' : 'but was applied before an earlier run'}`

@@ -1,7 +1,6 @@
-import { Writable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { writeRejects } from '#src/imports/reporting/rejects.ts'
 import type { ImportOptions } from '#src/imports/staging/options.ts'
+import { rejectsText } from '../rejects-text.ts'
 import { openStagingHarness, type StagingHarness } from '../staging/staging-harness.ts'
 
 /* Files whose columns have the names that Ferry gives to its own in a file of rejects. */
@@ -16,14 +15,7 @@ beforeEach(() => harness.discardAll())
 async function rejectsOf(content: string, options: Partial<ImportOptions>): Promise<string> {
   const { summary, import: id } = await harness.stage(content, { all: false, ...options })
   expect(summary).toMatchObject({ read: 2, rejected: 1, pending: 1 })
-  let text = ''
-  const out = new Writable({
-    write(chunk, _encoding, done) {
-      text += chunk
-      done()
-    },
-  })
-  await writeRejects(harness.store.pool, id ?? 0n, out)
+  const { text } = await rejectsText(harness.store.pool, id)
   await harness.discardAll()
   return text
 }

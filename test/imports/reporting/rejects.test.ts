@@ -10,6 +10,7 @@ import { purgeImport } from '#src/imports/control/purge.ts'
 import { RejectsNotSaved, saveRejects, writeRejects } from '#src/imports/reporting/rejects.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { refused, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
+import { rejectsText } from '../rejects-text.ts'
 import { openStagingHarness, type StagingHarness } from '../staging/staging-harness.ts'
 
 let harness: StagingHarness
@@ -234,14 +235,4 @@ test('a reader that goes away ends the writing with its error', async () => {
   await expect(writeRejects(harness.store.pool, staged.import ?? 0n, broken)).rejects.toThrow('broken pipe')
 })
 
-async function rejectsOf(id: bigint | null): Promise<{ text: string; rows: number }> {
-  let text = ''
-  const out = new Writable({
-    write(chunk, _encoding, done) {
-      text += chunk
-      done()
-    },
-  })
-  const rows = await writeRejects(harness.store.pool, id ?? 0n, out)
-  return { text, rows }
-}
+const rejectsOf = (id: bigint | null) => rejectsText(harness.store.pool, id)

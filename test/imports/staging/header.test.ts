@@ -1,11 +1,10 @@
-import { Writable } from 'node:stream'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { csvOfRejects } from '#src/imports/reporting/reject-lines.ts'
-import { writeRejects } from '#src/imports/reporting/rejects.ts'
 import { readHeader } from '#src/imports/staging/file/csv-header.ts'
 import { fieldsOf } from '#src/imports/staging/file/header.ts'
 import { type Block, readBlocks } from '#src/imports/staging/file/lines.ts'
+import { rejectsText } from '../rejects-text.ts'
 import { openStagingHarness, type StagingHarness } from './staging-harness.ts'
 
 let harness: StagingHarness
@@ -216,14 +215,7 @@ test.for([
 ])('rejects of a file with an odd header can be imported again %#', async content => {
   const staged = await harness.stage(content)
   expect(staged.summary).toMatchObject({ read: 1, rejected: 1 })
-  let text = ''
-  const out = new Writable({
-    write(chunk, _encoding, done) {
-      text += chunk
-      done()
-    },
-  })
-  await writeRejects(harness.store.pool, staged.import ?? 0n, out)
+  const { text } = await rejectsText(harness.store.pool, staged.import)
 
   const again = await harness.stage(text)
 

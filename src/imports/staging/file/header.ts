@@ -36,8 +36,7 @@ const ADDED: readonly (readonly string[])[] = [REJECT_COLUMNS, OTHER_NAMES]
 
 /** Returns the names of Ferry's columns, `line` first, in a file of rejects that has these columns of its own. */
 export function rejectColumnsBeside(own: readonly string[]): readonly string[] {
-  const names = new Set(own.map(nameOf))
-  return REJECT_COLUMNS.some(name => names.has(nameOf(name))) ? OTHER_NAMES : REJECT_COLUMNS
+  return anyOf(REJECT_COLUMNS, own) ? OTHER_NAMES : REJECT_COLUMNS
 }
 
 /** Returns the fields to look for. `map` names the columns of some of them. Throws `FileRefused` for an unknown field in it. */
@@ -74,21 +73,22 @@ export function namesOf(fields: readonly Field[]): readonly string[] {
 }
 
 /** Returns how many of the last columns are those of a file of rejects: all four, or none. A column that is `read` is the file's own. */
-export function columnsOfRejects(columns: readonly string[], read: Iterable<string>): number {
+export function columnsOfRejects(columns: readonly string[], read: readonly string[]): number {
   const last = columns.slice(-REJECT_COLUMNS.length)
   return ADDED.some(added => last.join() === added.join()) && !anyOf(last, read) ? last.length : 0
 }
 
 /** Returns the keys that are Ferry's in a line of rejects, or in several, by `nameOf`: all four of them, or none. */
-export function keysOfRejects(keys: readonly string[], read: Iterable<string>): ReadonlySet<string> {
+export function keysOfRejects(keys: readonly string[], read: readonly string[]): ReadonlySet<string> {
   const names = new Set(keys.map(nameOf))
   const added = ADDED.findLast(all => all.every(name => names.has(nameOf(name)))) ?? []
   return new Set(anyOf(added, read) ? [] : added.map(nameOf))
 }
 
-function anyOf(names: readonly string[], read: Iterable<string>): boolean {
-  const wanted = new Set([...read].map(nameOf))
-  return names.some(name => wanted.has(nameOf(name)))
+/** Whether one of these names is among the others, however it is spelled. */
+function anyOf(names: readonly string[], others: readonly string[]): boolean {
+  const known = new Set(others.map(nameOf))
+  return names.some(name => known.has(nameOf(name)))
 }
 
 /** Returns for each field in which column of the header it is, or -1. Throws `FileRefused` if that is not clear. */
