@@ -1,3 +1,11 @@
+ALTER TABLE "ferry"."history" ADD COLUMN "runs_start_at" timestamp with time zone;
+--> statement-breakpoint
+COMMENT ON TABLE ferry.history IS 'From when on the history is complete. No row for as long as nothing of it was removed for its age.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.history.starts_at IS 'Versions and firings that ended before may have been removed. -infinity if none have been.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.history.runs_start_at IS 'Runs that changed nothing and finished before may have been removed: reports look no farther back for what was not read. Null if none have been.';
+--> statement-breakpoint
 CREATE OR REPLACE FUNCTION ferry.mcp_servers_as_of(at timestamptz)
 RETURNS TABLE (
   account text, server_id text, account_id numeric(20, 0), team_id numeric(20, 0), can_edit boolean, server_name text, description text, transport text, url text, status text, connect_timeout bigint, call_timeout bigint, tool_count bigint, tools jsonb, auth_mode text, created_by numeric(20, 0), created_at bigint, updated_at bigint,
@@ -110,3 +118,105 @@ RETURNS TABLE (
 $$;
 
 COMMENT ON FUNCTION ferry.alert_rules_as_of IS 'The alert rules as they were known at a moment; the columns of alert_rules, and valid_to and closed_by_run. For a moment up to settled_at() the answer never changes, but for valid_to and closed_by_run: they are null until a run observes that the version has ended.';
+--> statement-breakpoint
+-- Looks at the complete runs since the last one before `since`. Runs that changed nothing are kept for some time only, so
+-- it looks no farther back than that: what is left of the time before does not say when a gap began.
+CREATE OR REPLACE FUNCTION ferry.blind_spots(since timestamptz DEFAULT NULL)
+RETURNS TABLE (
+  account text, inventory text, "from" timestamptz, "to" timestamptz, lasted interval, late_from timestamptz,
+  fresh_again_at timestamptz, error_code text
+) LANGUAGE sql STABLE SET jit = off AS $$
+  SELECT i.account, i.inventory, g.at, g.next_at, coalesce(g.next_at, now()) - g.at,
+    -- What a run has read is there once it has finished: until then the gap before it lasts.
+    greatest(g.at + i.target, g.finished_at), g.next_finished_at,
+    l.error_code
+  FROM (
+    SELECT n.account, n.inventory, p.target, p.folders, k.known_from, s.since, coalesce(
+      (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= s.since ORDER BY r.started_at LIMIT 1),
+      9223372036854775807) AS run_since
+    FROM ferry.inventories n
+    JOIN ferry.freshness_targets p ON p.account = n.account AND p.resource = n.inventory
+    CROSS JOIN LATERAL (
+      SELECT greatest(now() - p.runs_kept, (SELECT h.runs_start_at FROM ferry.history h)) AS known_from
+    ) k
+    CROSS JOIN LATERAL (SELECT greatest(coalesce($1, now() - interval '7 days'), k.known_from) AS since) s
+    OFFSET 0
+  ) i
+  CROSS JOIN LATERAL (
+    SELECT * FROM (
+      SELECT c.id, CASE WHEN lead(c.id) OVER w IS NULL THEN c.at ELSE greatest(c.at, i.known_from) END AS at, c.finished_at,
+        lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
+      FROM (
+        SELECT r.id, least(r.started_at, r.finished_at) AS at, r.finished_at FROM ferry_internal.complete_runs r
+        WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders IN (i.folders, '["0"]')
+          -- Two looks into the index, each in its order.
+          AND r.id >= greatest(
+            (SELECT e.id FROM ferry_internal.complete_runs e
+             WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = i.folders AND e.id < i.run_since
+             ORDER BY e.id DESC LIMIT 1),
+            (SELECT e.id FROM ferry_internal.complete_runs e
+             WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = '["0"]' AND e.id < i.run_since
+             ORDER BY e.id DESC LIMIT 1), 0)
+      ) c
+      WINDOW w AS (ORDER BY c.id)
+    ) o
+    WHERE coalesce(o.next_finished_at, now()) > greatest(o.at + i.target, i.since)
+  ) g
+  LEFT JOIN LATERAL (
+    SELECT r.error_code FROM ferry.sync_runs r
+    WHERE r.account = i.account AND r.resource = i.inventory AND r.id > g.id AND r.id < coalesce(g.next_id, r.id + 1)
+      AND r.status IN ('failed', 'partial')
+    ORDER BY r.id DESC LIMIT 1
+  ) l ON true
+  ORDER BY g.at DESC, i.account, i.inventory
+$$;
+
+COMMENT ON FUNCTION ferry.blind_spots IS 'Times in which no complete listing was read for longer than the freshness target, latest first: account, inventory, from (the last complete listing before it, or the instant up to which runs were removed), to (the next one; null if there is none yet), lasted, late_from and fresh_again_at (between them the data was older than its freshness target), error_code (of the last run in it that failed). Since: 7 days ago by default.';
+--> statement-breakpoint
+CREATE OR REPLACE FUNCTION ferry.freshness_daily(since timestamptz DEFAULT NULL)
+RETURNS TABLE (account text, inventory text, day date, minutes integer, fresh_minutes integer, share double precision)
+LANGUAGE sql STABLE SET jit = off AS $$
+  WITH late AS MATERIALIZED (
+    SELECT b.account, b.inventory, b.late_from, coalesce(b.fresh_again_at, now()) AS fresh_again_at
+    FROM ferry.blind_spots(coalesce($1, now() - interval '7 days')) b
+  )
+  SELECT d.account, d.inventory, d.day, round(d.seconds / 60)::integer, round((d.seconds - o.seconds) / 60)::integer,
+    round(((d.seconds - o.seconds) / d.seconds)::numeric, 6)::double precision
+  FROM (
+    SELECT i.account, i.inventory, n.day::date AS day, b."from", b."to",
+      extract(epoch FROM b."to" - b."from")::double precision AS seconds
+    FROM ferry.inventories i
+    JOIN ferry.freshness_targets p ON p.account = i.account AND p.resource = i.inventory
+    -- From the first complete listing on.
+    CROSS JOIN LATERAL (
+      SELECT o.finished_at FROM (
+        (SELECT r.id, r.finished_at FROM ferry_internal.complete_runs r
+         WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders = p.folders
+         ORDER BY r.id LIMIT 1)
+        UNION ALL
+        (SELECT r.id, r.finished_at FROM ferry_internal.complete_runs r
+         WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders = '["0"]'
+         ORDER BY r.id LIMIT 1)
+      ) o ORDER BY o.id LIMIT 1
+    ) f
+    CROSS JOIN LATERAL (
+      SELECT greatest(coalesce($1, now() - interval '7 days'), now() - p.runs_kept, (SELECT h.runs_start_at FROM ferry.history h), f.finished_at) AS since
+    ) s
+    CROSS JOIN LATERAL generate_series(
+      date_trunc('day', s.since AT TIME ZONE p.timezone), now() AT TIME ZONE p.timezone, interval '1 day') n (day)
+    CROSS JOIN LATERAL (
+      SELECT greatest(n.day AT TIME ZONE p.timezone, s.since) AS "from",
+        least((n.day + interval '1 day') AT TIME ZONE p.timezone, now()) AS "to"
+    ) b
+    WHERE b."to" > b."from"
+  ) d
+  CROSS JOIN LATERAL (
+    SELECT coalesce(sum(extract(epoch FROM least(l.fresh_again_at, d."to") - greatest(l.late_from, d."from"))), 0)
+      ::double precision AS seconds
+    FROM late l
+    WHERE l.account = d.account AND l.inventory = d.inventory AND l.late_from < d."to" AND l.fresh_again_at > d."from"
+  ) o
+  ORDER BY d.day DESC, d.account, d.inventory
+$$;
+
+COMMENT ON FUNCTION ferry.freshness_daily IS 'For how much of each day each inventory was within its freshness target: account, inventory, day (in FERRY_TIMEZONE), minutes that are over, fresh_minutes, and share of them. A day begins with the first complete listing, and today ends now. Since: 7 days ago by default.';

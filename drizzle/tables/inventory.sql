@@ -137,6 +137,7 @@ COMMENT ON COLUMN ferry.snapshots.status IS 'succeeded, or the status of the wor
 COMMENT ON COLUMN ferry.snapshots.alert_rules_run IS 'The run (sync_runs.id) that read the alert rules.';
 COMMENT ON COLUMN ferry.snapshots.mcp_servers_run IS 'The run that read the MCP servers.';
 
-COMMENT ON TABLE ferry.history IS 'From when on the history is complete. No row for as long as no version or firing was removed for its age.';
+COMMENT ON TABLE ferry.history IS 'From when on the history is complete. No row for as long as nothing of it was removed for its age.';
 COMMENT ON COLUMN ferry.history.only IS 'Always true: there is at most one row.';
-COMMENT ON COLUMN ferry.history.starts_at IS 'Versions and firings that ended before may have been removed.';
+COMMENT ON COLUMN ferry.history.starts_at IS 'Versions and firings that ended before may have been removed. -infinity if none have been.';
+COMMENT ON COLUMN ferry.history.runs_start_at IS 'Runs that changed nothing and finished before may have been removed: reports look no farther back for what was not read. Null if none have been.';

@@ -7,7 +7,7 @@ import { expectAccount } from './accounts.ts'
 import { everyArgument, instantArgument, limitArgument, oneFolderArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
-import { noteFuture, noteHistoryStart, noteLooksBack, noteSuggested } from './history-note.ts'
+import { noteFuture, noteHistoryStart, noteRunsStart, noteSuggested } from './history-note.ts'
 import { emphasised, harmless, instant, print, printAside, printJson, printTable } from './output.ts'
 
 type Options = {
@@ -37,7 +37,7 @@ export function addAt(program: Command): void {
     .option('--limit <n>', 'how many of each', limitArgument, 200)
     .option('--json', 'print one JSON object')
     .action((asked: Date, options: Options) =>
-      withFerry('read', async (ferry, { config }) => {
+      withFerry('read', async ferry => {
         await expectAccount(ferry, options.account)
         const {
           loadAround,
@@ -55,7 +55,7 @@ export function addAt(program: Command): void {
         const found = await loadAround(ferry.pool, filter, limit)
         await noteHistoryStart(ferry.pool, from)
         const isBlind = found.rows.some(row => row.kind === 'blind')
-        if (isBlind) await noteLooksBack(ferry.pool, { at: 'runs', days: null }, from, config.retention)
+        if (isBlind) await noteRunsStart(ferry.pool, from)
         if (json) printJson({ at, from, until, ...jsonOfAround(found) })
         else printAround(filter, found, { kind, firing })
         if (isNothing(found)) await noteSuggested(ferry.pool, 'alert-rules', { words, folder, team })

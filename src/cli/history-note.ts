@@ -42,17 +42,25 @@ export async function noteLooksBack(
   pool: Pool,
   { at, days }: LooksBack,
   since: Date | undefined,
-  { runsMs, callsMs }: Retention,
+  { callsMs }: Retention,
 ): Promise<void> {
   const from = since ?? (days === null ? undefined : new Date(Date.now() - days * DAY_MS))
   if (at === 'versions') return noteHistoryStart(pool, from)
-  const keptMs = at === 'runs' ? runsMs : callsMs
-  if (keptMs === null || from === undefined || from.getTime() >= Date.now() - keptMs) return
-  const kept = `kept for ${counted(keptMs / DAY_MS, 'day')}`
+  if (from === undefined) return
+  if (at === 'runs') return noteRunsStart(pool, from)
+  if (callsMs === null || from.getTime() >= Date.now() - callsMs) return
   printAside(
-    at === 'runs'
-      ? `ferry: runs that changed nothing are ${kept} (FERRY_KEEP_RUNS). Older ones are not counted.`
-      : `ferry: calls are ${kept} (FERRY_KEEP_CALLS), those of imports forever. Other calls that are older are not counted.`,
+    `ferry: calls are kept for ${counted(callsMs / DAY_MS, 'day')} (FERRY_KEEP_CALLS), those of imports forever. Other calls that are older are not counted.`,
+  )
+}
+
+/** Says so if runs that ended after `since` were removed. */
+export async function noteRunsStart(pool: Pool, since: Date): Promise<void> {
+  const { loadRunsStart } = await import('#src/inventory/history/history-start.ts')
+  const start = await loadRunsStart(pool)
+  if (start === null || since >= start) return
+  printAside(
+    `ferry: runs before ${instant(start)} that changed nothing were removed (FERRY_KEEP_RUNS). What was read then is not known.`,
   )
 }
 

@@ -47,8 +47,10 @@ export function oldRuns(pool: Pool, keepMs: number | null): OldRows {
           and q.run_id = r.id and q.fingerprint is not null
           and later.id > r.id and coalesce(later.id < q.until_run, true)
           and (later.finished_at >= $1::timestamptz or later.finished_at is null or ${DID_SOMETHING('later')}) offset 0)`,
-    alongside: (client, _, runs) =>
-      client.query('delete from ferry.quarantined_rows where run_id = any ($1::bigint[])', [runs]),
+    async alongside(client, ago, runs) {
+      await client.query('delete from ferry.quarantined_rows where run_id = any ($1::bigint[])', [runs])
+      await client.query(MOVE_START_OF_RUNS, [ago])
+    },
   })
 }
 
@@ -91,10 +93,17 @@ export function oldHistory(pool: Pool, keepMs: number | null): readonly OldRows[
   return [...ended, oldSnapshots(pool, keepMs)]
 }
 
-/** In one transaction with the removal: readers see both or neither. */
+/*
+ * In one transaction with the removal: readers see both or neither.
+ */
+
 const MOVE_START = `
   insert into ferry.history as h (starts_at) values ($1::timestamptz)
   on conflict ("only") do update set starts_at = excluded.starts_at where h.starts_at < excluded.starts_at`
+
+const MOVE_START_OF_RUNS = `
+  insert into ferry.history as h (starts_at, runs_start_at) values ('-infinity', $1::timestamptz)
+  on conflict ("only") do update set runs_start_at = greatest(h.runs_start_at, excluded.runs_start_at)`
 
 /** Snapshots of instants at which the history is not complete any more. There are none as long as nothing is removed. */
 function oldSnapshots(pool: Pool, keepMs: number | null): OldRows {

@@ -275,6 +275,7 @@ export const history = ferry.table(
   {
     only: boolean('only').primaryKey().default(true),
     starts_at: instant('starts_at').notNull(),
+    runs_start_at: instant('runs_start_at'),
   },
   t => [check('history_has_one_row', sql`${t.only}`)],
 )

@@ -75,6 +75,30 @@ describe('old runs that changed nothing', () => {
     expect(await idsOf(pool)).toEqual([runs[1], latest])
     expect((await loadRun(pool, runs[1]!))?.quarantined).toMatchObject([{ reason: 'no name 1' }])
   })
+  test('move the instant from which all runs are known, and only forwards', async () => {
+    await using store = await openTestStore()
+    const { pool } = store
+    const daysKnown = async () => {
+      const ago =
+        'select starts_at::text, round(extract(epoch from now() - runs_start_at) / 86400)::int as days from ferry.history'
+      return (await pool.query(ago)).rows
+    }
+    await addOldRun(pool, 80)
+    await addRun(pool)
+    await pruneRuns(pool)
+    expect(await daysKnown()).toEqual([])
+    await addOldRun(pool, 100)
+    await addOldRun(pool, 80)
+    await addRun(pool)
+    await pruneRuns(pool)
+    expect(await daysKnown()).toEqual([{ starts_at: '-infinity', days: 90 }])
+    await removeOld(oldRuns(pool, 50 * DAY_MS))
+    expect(await daysKnown()).toEqual([{ starts_at: '-infinity', days: 50 }])
+    await addOldRun(pool, 100)
+    await addRun(pool)
+    await pruneRuns(pool)
+    expect(await daysKnown()).toEqual([{ starts_at: '-infinity', days: 50 }])
+  })
   test('stay if they are the latest complete one of their scope', async () => {
     await using store = await openTestStore()
     const { pool } = store

@@ -83,6 +83,38 @@ test('blind_spots names the code of the last run that failed in it, and looks no
   expect((await spots()).rows).toEqual([])
 })
 
+test('of the time before the runs that are kept, blind_spots and freshness_daily say nothing', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  // It was kept short until now: what the setting says does not bring runs back.
+  await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, targetMs: 600_000, runsKeptMs: null }])
+  const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
+  for (const minutes of [5_000, 3_000]) await addRunAt(pool, ago(minutes), { added: 1 })
+  for (let minutes = 100; minutes >= 0; minutes -= 5) await addRunAt(pool, ago(minutes))
+  const spots = async () =>
+    (
+      await pool.query(
+        `select round(extract(epoch from now() - "from") / 60)::int as ago from ferry.blind_spots() order by 1`,
+      )
+    ).rows.map(row => row.ago)
+  const minutes = async () =>
+    (
+      await pool.query(
+        'select sum(minutes)::int as all, sum(fresh_minutes)::int as fresh from ferry.freshness_daily()',
+      )
+    ).rows
+  expect(await spots()).toEqual([3_000, 5_000])
+  expect(await minutes()).toEqual([{ all: 5_000, fresh: 120 }])
+  await pool.query(`insert into ferry.history values (true, '-infinity', $1)`, [ago(103)])
+  expect(await spots()).toEqual([])
+  expect(await minutes()).toEqual([{ all: 103, fresh: 103 }])
+  // What was not read since then is known all the same.
+  await pool.query(`update ferry.history set runs_start_at = $1`, [ago(130)])
+  expect(await spots()).toEqual([130])
+  await pool.query('delete from ferry.sync_runs where started_at >= $1', [ago(101)])
+  expect(await spots()).toEqual([3_000])
+})
+
 test('freshness_daily gives for each day the share of its minutes that were fresh', async () => {
   await using store = await openTestStore()
   const { pool } = store

@@ -8,6 +8,11 @@ export function loadHistoryStart(pool: Pool): Promise<Date | null> {
   return findValue(pool, z.date().nullable(), `select nullif(ferry.history_start(), '-infinity')`)
 }
 
+/** From when on all runs are kept; null: from the beginning, since none was removed. */
+export function loadRunsStart(pool: Pool): Promise<Date | null> {
+  return findValue(pool, z.date().nullable(), 'select (select runs_start_at from ferry.history)')
+}
+
 /** When an inventory of an account was stored for the first time. */
 const FirstReading = z.object({ account: z.string(), at: z.date() })
 export type FirstReading = Readonly<z.infer<typeof FirstReading>>

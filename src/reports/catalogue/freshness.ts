@@ -11,6 +11,7 @@ export const FRESHNESS_REPORTS: readonly Report[] = [
     name: 'freshness_daily',
     shows: 'for how much of each day each inventory was within its freshness target',
     takes: ['since', 'account'],
+    looksBack: { at: 'runs', days: 7 },
     query: 'select * from ferry.freshness_daily($1) where ($2::text is null or account = $2)',
   },
   {
@@ -25,6 +26,7 @@ export const FRESHNESS_REPORTS: readonly Report[] = [
     name: 'blind_spots',
     shows: 'from when to when nothing complete was read',
     takes: ['since', 'account'],
+    looksBack: { at: 'runs', days: 7 },
     query: 'select * from ferry.blind_spots($1) where ($2::text is null or account = $2)',
   },
 ]

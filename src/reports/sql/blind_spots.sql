@@ -1,5 +1,5 @@
 -- Looks at the complete runs since the last one before `since`. Runs that changed nothing are kept for some time only, so
--- it looks no farther back than that.
+-- it looks no farther back than that: what is left of the time before does not say when a gap began.
 CREATE OR REPLACE FUNCTION ferry.blind_spots(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, inventory text, "from" timestamptz, "to" timestamptz, lasted interval, late_from timestamptz,
@@ -10,19 +10,21 @@ RETURNS TABLE (
     greatest(g.at + i.target, g.finished_at), g.next_finished_at,
     l.error_code
   FROM (
-    SELECT n.account, n.inventory, p.target, p.folders, s.since, coalesce(
+    SELECT n.account, n.inventory, p.target, p.folders, k.known_from, s.since, coalesce(
       (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= s.since ORDER BY r.started_at LIMIT 1),
       9223372036854775807) AS run_since
     FROM ferry.inventories n
     JOIN ferry.freshness_targets p ON p.account = n.account AND p.resource = n.inventory
     CROSS JOIN LATERAL (
-      SELECT greatest(coalesce($1, now() - interval '7 days'), now() - p.runs_kept) AS since
-    ) s
+      SELECT greatest(now() - p.runs_kept, (SELECT h.runs_start_at FROM ferry.history h)) AS known_from
+    ) k
+    CROSS JOIN LATERAL (SELECT greatest(coalesce($1, now() - interval '7 days'), k.known_from) AS since) s
     OFFSET 0
   ) i
   CROSS JOIN LATERAL (
     SELECT * FROM (
-      SELECT c.id, c.at, c.finished_at, lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
+      SELECT c.id, CASE WHEN lead(c.id) OVER w IS NULL THEN c.at ELSE greatest(c.at, i.known_from) END AS at, c.finished_at,
+        lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
       FROM (
         SELECT r.id, least(r.started_at, r.finished_at) AS at, r.finished_at FROM ferry_internal.complete_runs r
         WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders IN (i.folders, '["0"]')
@@ -48,4 +50,4 @@ RETURNS TABLE (
   ORDER BY g.at DESC, i.account, i.inventory
 $$;
 
-COMMENT ON FUNCTION ferry.blind_spots IS 'Times in which no complete listing was read for longer than the freshness target, latest first: account, inventory, from (the last complete listing before it), to (the next one; null if there is none yet), lasted, late_from and fresh_again_at (between them the data was older than its freshness target), error_code (of the last run in it that failed). Since: 7 days ago by default.';
+COMMENT ON FUNCTION ferry.blind_spots IS 'Times in which no complete listing was read for longer than the freshness target, latest first: account, inventory, from (the last complete listing before it, or the instant up to which runs were removed), to (the next one; null if there is none yet), lasted, late_from and fresh_again_at (between them the data was older than its freshness target), error_code (of the last run in it that failed). Since: 7 days ago by default.';

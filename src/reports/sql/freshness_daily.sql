@@ -25,7 +25,7 @@ LANGUAGE sql STABLE SET jit = off AS $$
       ) o ORDER BY o.id LIMIT 1
     ) f
     CROSS JOIN LATERAL (
-      SELECT greatest(coalesce($1, now() - interval '7 days'), now() - p.runs_kept, f.finished_at) AS since
+      SELECT greatest(coalesce($1, now() - interval '7 days'), now() - p.runs_kept, (SELECT h.runs_start_at FROM ferry.history h), f.finished_at) AS since
     ) s
     CROSS JOIN LATERAL generate_series(
       date_trunc('day', s.since AT TIME ZONE p.timezone), now() AT TIME ZONE p.timezone, interval '1 day') n (day)

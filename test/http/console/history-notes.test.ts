@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { addRun } from '#test/support/runs.ts'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 import { openConsoleHarness } from './console-harness.ts'
 
@@ -44,4 +45,18 @@ test('pages that look farther back than the history say where it starts, and no 
   expect(await notes(LESS)).toEqual([])
   await harness.query(`update ferry.history set starts_at = now() - interval '5 days'`)
   expect(await notes(['/firing/noisy'])).toEqual(['/firing/noisy'])
+})
+
+test('a moment of which nothing is known says if the runs of that time were removed', async () => {
+  await using harness = await openConsoleHarness()
+  const note = async () =>
+    (await harness.page(`/at/${new Date(Date.now() - 7_200_000).toISOString()}`)).text.includes(
+      'FERRY_KEEP_RUNS',
+    )
+  await addRun(harness.ferry.pool)
+  expect(await note()).toBe(false)
+  await harness.query(`insert into ferry.history values (true, '-infinity', now() - interval '4 hours')`)
+  expect(await note()).toBe(false)
+  await harness.query(`update ferry.history set runs_start_at = now() - interval '2 hours'`)
+  expect(await note()).toBe(true)
 })

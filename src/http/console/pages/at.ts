@@ -21,6 +21,7 @@ import { href, idIn, MAX_PLATFORM_ID, type Page, parsedQuery } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { differencesList, type Room } from '../parts/differences.ts'
 import { accountFilter, filters } from '../parts/filters.ts'
+import { runsNote } from '../parts/history-note.ts'
 import { lensStrip } from '../parts/lens-strip.ts'
 import { suggestions } from '../parts/list-page.ts'
 import { runLink } from '../parts/runs.ts'
@@ -61,6 +62,7 @@ export const at: Page = {
       isKept && !isFuture
         ? await loadAround(reader, { at: instant, spanMs, ...narrowed }, MAX_ROWS, shortFields)
         : null
+    const isBlind = around?.rows.some(({ kind }) => kind === 'blind')
     const suggested = around && isNothing(around) ? await suggest(reader, 'alert-rules', narrowed) : []
     return {
       title: `At ${instant
@@ -77,6 +79,7 @@ ${filters(path, query, [
   { name: 'words', label: 'Words', kind: 'text', hint: "an alert's name, a service" },
 ])}
 ${suggestions(suggested)}
+${isBlind ? await runsNote(reader, from, timezone) : null}
 ${around ? body(around, { from, to: new Date(instant.getTime() + spanMs) }, instant, timezone) : isFuture ? FUTURE : html`<p class="notice warn">The history starts at ${time(startsAt, timezone)}: what ended before was removed, as <code>FERRY_KEEP_VERSIONS</code> says.</p>`}`,
     }
   },
