@@ -25,7 +25,7 @@ export const SNAPSHOT_LIST = list({
     taken: row => row.takenAt,
     'night of': row => row.slot,
   },
-  none: 'No snapshot yet. `ferry snapshots take` takes one.',
+  none: 'There is no snapshot. `ferry snapshots take` takes one.',
   noneMatches: 'No snapshot matches.',
   json: ({ id, account, takenAt, status, slot, alertRulesRun, mcpServersRun }) => ({
     snapshot: id,

@@ -43,7 +43,7 @@ ${missedNote(missed)}`,
   },
 })
 
-const NONE_YET = html`No snapshots yet. A worker takes one each night; <code>ferry snapshots take</code> takes one now.`
+const NONE_YET = html`There are no snapshots. A worker takes one each night; <code>ferry snapshots take</code> takes one now.`
 
 function missedNote(missed: readonly MissedNight[]): Html | null {
   if (missed.length === 0) return null
