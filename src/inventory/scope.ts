@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { and, drizzleOf, eq, inArray, sql } from '#src/db/drizzle.ts'
 import type { Inventory } from '#src/model/resource.ts'
@@ -38,8 +38,11 @@ export function isCoveredBy(scope: Scope) {
 }
 
 /** Whether a complete listing was ever applied in this scope. */
-export async function isScopeKnown(pool: Pool, run: Inventory & { readonly scope: Scope }): Promise<boolean> {
-  const runs = await drizzleOf(pool)
+export async function isScopeKnown(
+  client: Pool | PoolClient,
+  run: Inventory & { readonly scope: Scope },
+): Promise<boolean> {
+  const runs = await drizzleOf(client)
     .select({ id: syncRuns.id })
     .from(syncRuns)
     .where(and(ofInventory(syncRuns, run), inArray(syncRuns.status, COMPLETE_STATUSES), hadScope(run.scope)))

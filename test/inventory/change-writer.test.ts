@@ -5,12 +5,12 @@ import { acquireLease } from '#src/db/leases.ts'
 import { alertRules } from '#src/inventory/alert-rules.ts'
 import { ChangeWriter } from '#src/inventory/publish/change-writer.ts'
 import type { Changes } from '#src/inventory/publish/compare.ts'
-import { NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
+import { startRun } from '#src/inventory/runs/ledger.ts'
 import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { ON_VERSIONS } from '#test/support/locks.ts'
-import { NEW_RUN } from '#test/support/runs.ts'
+import { NEW_RUN, NOTHING_CHANGED } from '#test/support/runs.ts'
 import { ruleOf, rules, scriptedAccount, upTo, withAccounts } from './scripted-account.ts'
 
 const HEAVY = 9 * 1024 * 1024
@@ -66,7 +66,7 @@ test('of each part, exactly what its last attempt wrote is published, whenever i
         writer.publish(async (_client, _step, opened) => {
           expect(opened.firstRead).toBe(wanted.length)
           expect(opened.values().map(({ value }) => value)).toEqual(wanted.map(one => `source ${one}`))
-          return { ...NOTHING_DONE, status: 'succeeded' }
+          return NOTHING_CHANGED
         })
       if (isPublished) await publish()
       await writer.discard()
@@ -116,7 +116,7 @@ test.each([
   await writer.mark()
   await writer.write(adding(1, bytes))
   await writer.discard()
-  await writer.publish(async () => ({ ...NOTHING_DONE, status: 'succeeded' }))
+  await writer.publish(async () => NOTHING_CHANGED)
   expect(await harness.query('select from ferry.alert_rule_versions')).toEqual([])
   await lease.release()
 })

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { inTransaction } from '#src/db/pool.ts'
 import { NothingToApprove, rejectRun } from '#src/inventory/holds/approve.ts'
-import { fenceWithHold, HoldEnded, loadHeldIds, loadRejectedIds } from '#src/inventory/holds/holds.ts'
+import { fenceWithHold, HoldEnded, loadHeldIds, lockOpenHold } from '#src/inventory/holds/holds.ts'
+import { loadRejectedIds } from '#src/inventory/holds/rejected-rows.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -11,6 +12,8 @@ import { rules, syncListed, upTo } from './scripted-account.ts'
 
 const EVERYTHING = rules(upTo(40))
 const HALF = EVERYTHING.slice(0, 20)
+const DEFAULT_RULES = { account: 'default', resource: 'alert-rules' } as const
+const HELD = new Set(upTo(40).slice(20).map(String))
 
 /** An inventory of each account, of which twenty rows are held; and the last runs that found them gone. */
 async function openHeld(...accounts: string[]) {
@@ -40,7 +43,7 @@ test('a rejection waits for a decision under way, and finds that there is nothin
   await using harness = await openHeld('default')
   let rejecting: Promise<unknown> | undefined
   await inTransaction(harness.ferry.pool, async client => {
-    await fenceWithHold(client, harness.runs[0]!)
+    await fenceWithHold(client, harness.runs[0]!, HELD)
     rejecting = rejectRun(harness.ferry, harness.runs[0]!, ADA)
     rejecting.catch(() => {}) // looked at below
     await blocked(harness)
@@ -57,12 +60,43 @@ test('an approval waits for a decision under way, and finds that its hold has en
   await using harness = await openHeld('default')
   const other = await harness.ferry.pool.connect()
   await other.query(`begin; ${END}`)
-  const fencing = inTransaction(harness.ferry.pool, client => fenceWithHold(client, harness.runs[0]!))
+  const fencing = inTransaction(harness.ferry.pool, client => fenceWithHold(client, harness.runs[0]!, HELD))
   fencing.catch(() => {}) // looked at below
   await blocked(harness)
   await other.query('commit')
   other.release()
   await expect(fencing).rejects.toThrow(HoldEnded)
+})
+
+test('a rejection waits for a run that decides about the rows that are absent', async () => {
+  await using harness = await openHeld('default')
+  let rejecting: Promise<unknown> | undefined
+  await inTransaction(harness.ferry.pool, async client => {
+    await lockOpenHold(client, DEFAULT_RULES)
+    rejecting = rejectRun(harness.ferry, harness.runs[0]!, ADA)
+    await blocked(harness)
+    expect((await loadRejectedIds(client, DEFAULT_RULES)).size).toBe(0)
+  })
+  expect(await rejecting).toBe(20)
+})
+
+test('a run that waited for a rejection keeps what was left held from being decided about', async () => {
+  await using harness = await openHeld('default')
+  const other = await harness.ferry.pool.connect()
+  await other.query(`begin; ${END}`)
+  await other.query(`insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids, since_runs)
+    select account, resource, opened_by_run, last_run, ids, since_runs from ferry.removal_holds`)
+  let rejecting: Promise<unknown> | undefined
+  const deciding = inTransaction(harness.ferry.pool, async client => {
+    await lockOpenHold(client, DEFAULT_RULES)
+    rejecting = rejectRun(harness.ferry, harness.runs[0]!, ADA)
+    await blocked(harness)
+  })
+  await blocked(harness)
+  await other.query('commit')
+  other.release()
+  await deciding
+  expect(await rejecting).toBe(20)
 })
 
 test('a rejection of one inventory leaves that of another as it is', async () => {

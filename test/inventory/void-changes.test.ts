@@ -3,12 +3,12 @@ import { alertRules } from '#src/inventory/alert-rules.ts'
 import { ChangeWriter } from '#src/inventory/publish/change-writer.ts'
 import type { Changes } from '#src/inventory/publish/compare.ts'
 import type { OpenRun } from '#src/inventory/runs/ledger.ts'
-import { NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
+import { startRun } from '#src/inventory/runs/ledger.ts'
 import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { holdLease } from '#test/support/leases.ts'
-import { NEW_RUN } from '#test/support/runs.ts'
+import { NEW_RUN, NOTHING_CHANGED } from '#test/support/runs.ts'
 import { scriptedAccount, upTo } from './scripted-account.ts'
 
 const NEVER = new AbortController().signal
@@ -33,7 +33,7 @@ test('changes that were being written when their attempt was cut off are not pub
   await writer.write(firing([5_001]))
   await writer.rewind()
   await writer.write(firing([5_002]))
-  await writer.publish(async () => ({ ...NOTHING_DONE, status: 'succeeded' }))
+  await writer.publish(async () => NOTHING_CHANGED)
   expect(await harness.query('select id::int from ferry.alert_rule_firings where id > 4001')).toEqual([
     { id: 5_002 },
   ])

@@ -14,6 +14,12 @@ export const NEW_RUN: NewRun = {
   by: null,
 }
 
+/** How a run is published that found nothing to do. */
+export const NOTHING_CHANGED = {
+  end: { ...NOTHING_DONE, status: 'succeeded' },
+  removals: { kind: 'remove', ids: [] },
+} as const
+
 /** Such a run that has ended, and applied its listing unless told otherwise. Returns its id. */
 export async function addRun(
   pool: Pool,

@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm'
 import type { Pool, PoolClient } from 'pg'
 import { recordActs } from '#src/db/audit.ts'
-import { alias, and, between, drizzleOf, eq, isNotNull, isNull, not, sql } from '#src/db/drizzle.ts'
+import { alias, and, between, drizzleOf, eq, isNull, not, sql } from '#src/db/drizzle.ts'
 import { raiseEvent, resolveEvent } from '#src/db/outbox.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { countOf } from '#src/db/rows.ts'
@@ -12,7 +12,6 @@ import type { HoldOutcome } from '#src/inventory/states.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import type { EventKey } from '#src/model/event.ts'
 import type { Inventory } from '#src/model/resource.ts'
-import { loadRejection } from './list-holds.ts'
 
 /** Removals that wait for a person. An inventory has at most one open hold. */
 export type Hold = Inventory & {
@@ -166,8 +165,11 @@ export async function loadHeldIds(pool: Pool, runId: bigint): Promise<readonly s
 }
 
 /** The ids whose removal waits for a person although a person decided about others of the same hold. */
-export async function loadLeftIds(pool: Pool, inventory: Inventory): Promise<ReadonlySet<string>> {
-  const [hold] = await drizzleOf(pool)
+export async function loadLeftIds(
+  client: Pool | PoolClient,
+  inventory: Inventory,
+): Promise<ReadonlySet<string>> {
+  const [hold] = await drizzleOf(client)
     .select({ ids: holds.ids })
     .from(holds)
     .where(and(isOpenIn(inventory), holds.partly_approved))
@@ -193,16 +195,32 @@ export class HoldEnded extends Error {
   override readonly name = 'HoldEnded'
 }
 
-/** Keeps everybody else from ending the hold of run `runId` until the transaction ends. Throws `HoldEnded` if it has ended. */
-export async function fenceWithHold(client: PoolClient, runId: bigint): Promise<LockedHold> {
+/**
+ * Keeps everybody else from ending the hold of run `runId` until the transaction ends. Throws `HoldEnded` if it has ended, or
+ * does not have all the rows `approved` any more.
+ */
+export async function fenceWithHold(
+  client: PoolClient,
+  runId: bigint,
+  approved: ReadonlySet<string>,
+): Promise<LockedHold> {
   const [hold] = await drizzleOf(client)
     .select({ id: holds.id, ...HELD })
     .from(syncRuns)
     .innerJoin(holds, IS_HOLD_OF_RUN)
     .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
     .for('update')
-  if (!hold) throw new HoldEnded(`the hold of run ${runId} has ended`)
+  const later = new Set(hold && addedAfter(runId, hold))
+  const held = new Set(hold?.ids.filter(id => !later.has(id)))
+  if (!hold || !approved.isSubsetOf(held)) throw new HoldEnded(`the hold of run ${runId} has ended`)
   return hold
+}
+
+/** Keeps everybody else from deciding about the open hold of an inventory until the transaction ends. */
+export async function lockOpenHold(client: PoolClient, inventory: Inventory): Promise<void> {
+  const open = () => drizzleOf(client).select({ id: holds.id }).from(holds).where(isOpenIn(inventory))
+  // A rejection that ended it meanwhile may have put another in its place.
+  while ((await open()).length > 0 && (await open().for('update')).length === 0);
 }
 
 /**
@@ -228,49 +246,6 @@ export function rejectHold(pool: Pool, runId: bigint, by: ActedBy): Promise<numb
     await recordActs(client, by, [{ ...of, action: 'reject', decided: { rows, of: hold.ids.length } }])
     return rows
   })
-}
-
-/** The ids whose removal a person rejected and that no complete listing has had since, each with the run that was named. */
-export async function loadRejectedIds(
-  pool: Pool,
-  inventory: Inventory,
-): Promise<ReadonlyMap<string, string>> {
-  const { account, resource, opened_by_run, last_run, ended_at } = holds
-  const rejected = await drizzleOf(pool)
-    .select({
-      ids: holds.rejected_ids,
-      hold: { account, resource, openedByRun: opened_by_run, lastRun: last_run, endedAt: ended_at },
-    })
-    .from(holds)
-    .where(and(ofInventory(holds, inventory), isNotNull(holds.rejected_ids)))
-  const runs = new Map<string, string>()
-  for (const { ids, hold } of rejected) {
-    const run = (await loadRejection(pool, hold))?.run ?? `${hold.lastRun}`
-    for (const id of ids ?? []) runs.set(id, run)
-  }
-  return runs
-}
-
-/** Narrows a rejection to the rows that are still absent, if this scope covers its folders. */
-export async function narrowRejection(
-  client: PoolClient,
-  run: RunStep,
-  scope: Scope,
-  absent: readonly string[],
-): Promise<void> {
-  const stillAbsent = sql`select id from unnest(${holds.rejected_ids}) id where id = any (${sql.param(absent)})`
-  await drizzleOf(client)
-    .update(holds)
-    .set({ rejected_ids: sql`nullif(array(${stillAbsent}), '{}')` })
-    .from(syncRuns)
-    .where(
-      and(
-        ofInventory(holds, run),
-        isNotNull(holds.rejected_ids),
-        eq(syncRuns.id, holds.last_run),
-        isCoveredBy(scope),
-      ),
-    )
 }
 
 /** The rows of a hold, each with the run since which it has been held without a break. */

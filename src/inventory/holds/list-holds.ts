@@ -267,11 +267,11 @@ const Rejection = z.object({ run: z.string(), because: z.string().nullable() })
 
 /** Returns how a hold was rejected; null if the audit log has no entry of it any more. */
 export function loadRejection(
-  pool: Pool,
+  client: Pool | PoolClient,
   { account, resource, openedByRun, lastRun, endedAt }: EndedHold,
 ): Promise<z.infer<typeof Rejection> | null> {
   return findMaybe(
-    pool,
+    client,
     Rejection,
     // A hold that was decided in parts was rejected more than once: this was at its end.
     `select a.subject_id as run, a.because from ferry.audit a

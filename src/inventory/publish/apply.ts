@@ -9,8 +9,8 @@ import {
   fenceWithHold,
   holdRemovals,
   type LockedHold,
-  narrowRejection,
 } from '#src/inventory/holds/holds.ts'
+import { narrowRejection } from '#src/inventory/holds/rejected-rows.ts'
 import { leftHeld, messageOn, notStored } from '#src/inventory/messages.ts'
 import { reportSharedAccounts } from '#src/inventory/platform-accounts.ts'
 import { reportDrift } from '#src/inventory/read/drift.ts'
@@ -21,24 +21,26 @@ import { NOTHING_DONE, type OpenRun, type RunEnd, type RunStep } from '#src/inve
 import type { Scope } from '#src/inventory/scope.ts'
 import type { InventorySource } from '#src/inventory/source.ts'
 import { noteDatabaseChange } from './after-change.ts'
-import type { AppliedEnd, ChangeWriter } from './change-writer.ts'
-import type { RemovalPolicy, Removals } from './decide.ts'
+import type { Applied, ChangeWriter } from './change-writer.ts'
+import { type Absence, decideRemovals, type RemovalPolicy, type Removals } from './decide.ts'
+import { loadFinalEvidence } from './evidence.ts'
 import { applyFirings } from './firings.ts'
 import { closeVersions } from './versions.ts'
 
 const STATUS = { remove: 'succeeded', keep: 'succeeded', hold: 'held', partial: 'partial' } as const
 
-/** What was read, and what is to be done about the rows that were not listed. */
+/** What was read. */
 type Outcome<Row> = {
   readonly writer: ChangeWriter<Row>
   readonly found: Found
-  readonly absent: readonly string[]
-  readonly removals: Removals
+  readonly absence: Absence
+  /** Why nothing follows from what is absent; null if it does. */
+  readonly incomplete: string | null
 }
 
 /**
  * Publishes a run in one transaction: the changes that were passed to `writer`, removals, quarantined rows, and the run's
- * end in the ledger. Readers see all of it or nothing.
+ * end in the ledger. Readers see all of it or nothing. It decides about absent rows there too: by what people have said until then.
  *
  * Throws `LeaseLost` if another worker may have the lease by now; then nothing was written.
  */
@@ -46,13 +48,16 @@ export function applyChanges<Row>(
   context: InventoryContext,
   source: InventorySource<Row>,
   run: OpenRun,
-  { writer, found, absent, removals }: Outcome<Row>,
+  { writer, found, absence, incomplete }: Outcome<Row>,
   note: Pick<RunEnd, 'dataHashes' | 'errorCode' | 'requestId'>,
-): Promise<AppliedEnd> {
+): Promise<Applied> {
+  const { absent } = absence
   return writer.publish(async (client, step, opened) => {
+    const isApproval = incomplete === null && run.policy.kind === 'approved'
+    const held = isApproval ? await fenceWithHold(client, run.policy.heldBy, run.policy.ids) : null
+    const evidence = await loadFinalEvidence(client, { ...step, scope: source.scope }, absence)
+    const removals = decideRemovals(incomplete, absence, run.policy, evidence)
     const removed = removedBy(removals)
-    const isApproval = removals.kind === 'remove' && run.policy.kind === 'approved'
-    const held = isApproval ? await fenceWithHold(client, run.policy.heldBy) : null
     await closeVersions(client, source.table, step, removed)
     if (source.isFiring) await applyFirings(client, step, [], removed)
     const { quarantined } = found
@@ -79,7 +84,7 @@ export function applyChanges<Row>(
     // says, which must not be what is true of this one alone.
     const isRepeatable =
       removals.kind === 'remove' && removed.length === absent.length && afterChange === null
-    return {
+    const end = {
       ...note,
       dataHashes: isRepeatable ? note.dataHashes : null,
       status: STATUS[removals.kind],
@@ -94,6 +99,7 @@ export function applyChanges<Row>(
       recovered: found.recovered,
       firstRead,
     }
+    return { end, removals }
   })
 }
 
@@ -110,7 +116,11 @@ async function settleHold(
     removals,
     absent,
     held,
-  }: Pick<Outcome<unknown>, 'removals' | 'absent'> & { readonly held: LockedHold | null },
+  }: {
+    readonly removals: Removals
+    readonly absent: readonly string[]
+    readonly held: LockedHold | null
+  },
 ): Promise<number> {
   let left = 0
   if (removals.kind === 'hold') await holdRemovals(client, step, scope, removals.ids)
@@ -120,7 +130,7 @@ async function settleHold(
     const of = { account: step.account, subjectKind: 'run', subject: `${heldBy}` } as const
     const decided = { rows: approved.size, of: held.ids.length }
     await recordActs(client, by, [{ ...of, action: 'approve', decided }])
-  } else if (removals.kind === 'remove') {
+  } else if (removals.kind === 'remove' || (removals.kind === 'keep' && removals.because === 'rejected')) {
     await endHold(client, step, scope, policy.kind === 'guarded' ? 'voided' : 'approved')
   }
   if (removals.kind !== 'partial') {
@@ -140,8 +150,8 @@ export function removedBy(removals: Removals): readonly string[] {
 export function applyIdentical<Row>(
   writer: ChangeWriter<Row>,
   { seen, quarantined, message, hashes }: TrustedData,
-): Promise<AppliedEnd> {
-  return writer.publish(async () => ({
+): Promise<Applied> {
+  const end = {
     ...NOTHING_DONE,
     status: 'succeeded',
     message,
@@ -149,5 +159,6 @@ export function applyIdentical<Row>(
     unchanged: seen - quarantined,
     quarantined,
     dataHashes: hashes,
-  }))
+  } as const
+  return writer.publish(async () => ({ end, removals: { kind: 'remove', ids: [] } }))
 }

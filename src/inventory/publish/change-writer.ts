@@ -10,6 +10,7 @@ import { finishRun, type RunEnd, type RunStep } from '#src/inventory/runs/ledger
 import type { InventorySource } from '#src/inventory/source.ts'
 import { DECLARATIONS } from '#src/model/declarations.ts'
 import type { ChangeSink, Changes } from './compare.ts'
+import type { Removals } from './decide.ts'
 import { Opened } from './opened.ts'
 import { StepWriter } from './step-writer.ts'
 
@@ -18,10 +19,16 @@ type Finish = (
   client: PoolClient,
   step: RunStep,
   opened: Opened,
-) => Promise<Omit<RunEnd, 'appliedAt' | 'requests' | 'pages'>>
+) => Promise<{
+  readonly end: Omit<RunEnd, 'appliedAt' | 'requests' | 'pages'>
+  readonly removals: Removals
+}>
 
-/** How a run ended that was applied. */
-export type AppliedEnd = RunEnd & { readonly appliedAt: string }
+/** How a run ended that was applied, and what became of the rows that were not listed. */
+export type Applied = {
+  readonly end: RunEnd & { readonly appliedAt: string }
+  readonly removals: Removals
+}
 
 /**
  * Changes are kept in memory up to this number, so that the transaction of most runs is short. If there are more, they are
@@ -98,7 +105,7 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
   }
 
   /** Publishes the run: commits its changes, with what `finish` writes, ends it in the ledger, and gives its lease up. */
-  async publish(finish: Finish): Promise<AppliedEnd> {
+  async publish(finish: Finish): Promise<Applied> {
     const state = this.#take()
     const published =
       state.kind === 'written'
@@ -139,7 +146,7 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     })
   }
 
-  #publishHeld({ changes: held }: Held<Row>, finish: Finish): Promise<AppliedEnd> {
+  #publishHeld({ changes: held }: Held<Row>, finish: Finish): Promise<Applied> {
     return inTransaction(this.#context.pool, async client => {
       await fenceWithLease(client, this.#run.lease)
       const step = await this.#firstStep(client)
@@ -150,7 +157,7 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     })
   }
 
-  async #publishWritten(client: PoolClient, { writer }: Written<Row>, finish: Finish): Promise<AppliedEnd> {
+  async #publishWritten(client: PoolClient, { writer }: Written<Row>, finish: Finish): Promise<Applied> {
     const { step } = writer
     await writer.settle()
     await fenceWithLease(client, this.#run.lease)
@@ -163,13 +170,13 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     return { ...inventory, runId: this.#run.id, at: await chooseInstant(client, inventory, this.#run.id) }
   }
 
-  async #end(client: PoolClient, step: RunStep, finish: Finish): Promise<AppliedEnd> {
+  async #end(client: PoolClient, step: RunStep, finish: Finish): Promise<Applied> {
     const run = this.#run
-    const finished = await finish(client, step, this.#opened)
-    const whole = { ...finished, appliedAt: step.at, requests: run.requests, pages: run.pages }
+    const { end, removals } = await finish(client, step, this.#opened)
+    const whole = { ...end, appliedAt: step.at, requests: run.requests, pages: run.pages }
     if (!(await finishRun(client, run.id, whole))) throw new LeaseLost(`run ${run.id} was taken for lost`)
     await endLease(client, run.lease)
-    return whole
+    return { end: whole, removals }
   }
 }
 

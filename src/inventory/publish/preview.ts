@@ -1,7 +1,6 @@
 import type { InventoryContext } from '#src/inventory/context.ts'
 import { noteOn } from '#src/inventory/messages.ts'
 import { readSource } from '#src/inventory/read/reading.ts'
-import { loadEvidence } from '#src/inventory/runs/sync-source.ts'
 import type { InventorySource } from '#src/inventory/source.ts'
 import { accountOf, withSource } from '#src/inventory/sources.ts'
 import type { SyncRequest } from '#src/inventory/sync.ts'
@@ -11,6 +10,7 @@ import type { Refusal } from '#src/platform/refusal.ts'
 import { findAbsent } from './absence.ts'
 import { appearanceOf, loadListedBefore } from './appearance.ts'
 import { decideRemovals } from './decide.ts'
+import { loadEvidence } from './evidence.ts'
 import { collectSamples, type SampleDifference, sampleDifferences } from './sample-differences.ts'
 
 /** What a sync would do if it ran now. */
@@ -62,7 +62,7 @@ async function previewSource<Row>(
 
   const { incomplete, quarantined, seen, added, changed } = reading
   const absence = await findAbsent(pool, source, account, listed)
-  const evidence = await loadEvidence(context, { account, resource, scope }, absence)
+  const evidence = await loadEvidence(pool, { account, resource, scope }, absence)
   const removals = decideRemovals(incomplete, absence, { kind: 'guarded', guard }, evidence)
   const { absent } = absence
   return {

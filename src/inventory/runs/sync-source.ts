@@ -1,22 +1,14 @@
 import type { InventoryContext } from '#src/inventory/context.ts'
-import { loadLeftIds, loadRejectedIds } from '#src/inventory/holds/holds.ts'
 import { KEY_CHANGED, notConfirmed } from '#src/inventory/messages.ts'
 import { findAbsent } from '#src/inventory/publish/absence.ts'
 import { applyChanges, applyIdentical, removedBy } from '#src/inventory/publish/apply.ts'
 import { ChangeWriter } from '#src/inventory/publish/change-writer.ts'
-import {
-  type Absence,
-  decideRemovals,
-  type Evidence,
-  NO_EVIDENCE,
-  needsSecondListing,
-  type Removals,
-} from '#src/inventory/publish/decide.ts'
+import { type Absence, decideRemovals, needsSecondListing } from '#src/inventory/publish/decide.ts'
+import { loadEvidence } from '#src/inventory/publish/evidence.ts'
 import type { AppliedRun } from '#src/inventory/read/known-rows.ts'
 import type { ListedRows } from '#src/inventory/read/listed-rows.ts'
 import { type Found, type Reading, readSource } from '#src/inventory/read/reading.ts'
 import { loadTrustedData, type TrustedData } from '#src/inventory/read/trusted-data.ts'
-import { isScopeKnown } from '#src/inventory/scope.ts'
 import type { InventorySource } from '#src/inventory/source.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
 import type { OpenRun } from './ledger.ts'
@@ -25,9 +17,9 @@ import { finishRun, type NewRun, NOTHING_DONE, type RunEnd } from './ledger.ts'
 /*
  * How one inventory of one account comes into Postgres:
  *
- *     read and compare, block by block ──► decide ──► publish in one transaction
- *      │                                    │
- *      └─ refused: the run fails            └─ rows are absent: list again; those absent from both are removed or held
+ *     read and compare, block by block ──► confirm ──► decide and publish, in one transaction
+ *      │                                     │
+ *      └─ refused: the run fails             └─ rows are absent: list again; those absent from both are removed or held
  *
  * What is new or changed is published as the first listing has it, whatever becomes of the second. Nothing is removed
  * unless two complete listings agree. Nothing at all is published if the lease was lost.
@@ -42,10 +34,11 @@ type Open<Row> = {
   readonly listed: ListedRows
 }
 
-/** What becomes of absent rows. */
-type Decision = {
-  readonly absent: readonly string[]
-  readonly removals: Removals
+/** What the listings say of absent rows, and how the run ends because of it. */
+type Confirmed = {
+  readonly absence: Absence
+  /** Why nothing follows from it; null if it does. */
+  readonly incomplete: string | null
   readonly note: Pick<RunEnd, 'dataHashes' | 'errorCode' | 'requestId'>
 }
 
@@ -73,14 +66,16 @@ export async function syncSource<Row>(
   }
   if (isTrusted(trusted, listing.dataHashes)) {
     await writer.discard()
-    const end = await applyIdentical(writer, trusted)
+    const { end } = await applyIdentical(writer, trusted)
     listed.commit([], [])
     keep({ id: run.id, appliedAt: end.appliedAt })
     return end
   }
-  const { absent, removals, note } = await decide(open, listing)
-  const end = await applyChanges(context, source, run, { writer, found: listing, absent, removals }, note)
+  const { note, ...confirmed } = await confirm(open, listing)
+  const outcome = { writer, found: listing, ...confirmed }
+  const { end, removals } = await applyChanges(context, source, run, outcome, note)
   const removed = new Set(removedBy(removals))
+  const { absent } = confirmed.absence
   listed.commit(removals.kind === 'partial' ? null : absent.filter(id => !removed.has(id)), [...removed])
   keep({ id: run.id, appliedAt: end.appliedAt })
   return end
@@ -90,30 +85,17 @@ function isTrusted({ hashes }: TrustedData, found: readonly string[] | null): bo
   return hashes.length === found?.length && hashes.every((hash, n) => hash === found[n])
 }
 
-/** What earlier runs and people said of the rows that are absent now. */
-export async function loadEvidence(
-  { pool }: Pick<InventoryContext, 'pool'>,
-  run: Pick<NewRun, 'account' | 'resource' | 'scope'>,
-  { absent }: Pick<Absence, 'absent'>,
-): Promise<Evidence> {
-  if (absent.length === 0) return NO_EVIDENCE
-  return {
-    isScopeKnown: await isScopeKnown(pool, run),
-    rejected: await loadRejectedIds(pool, run),
-    left: await loadLeftIds(pool, run),
-  }
-}
-
-/** Decides about the rows that the listing lacks. Before any of them is removed or held, it lists once more. */
-async function decide<Row>(open: Open<Row>, listing: Found): Promise<Decision> {
-  const { context, run } = open
+/** If rows that the listing lacks may have to be removed or held, lists once more before. */
+async function confirm<Row>(open: Open<Row>, listing: Found): Promise<Confirmed> {
+  const { context, run, source } = open
   const absence = await findAbsence(open)
   const { absent } = absence
-  const evidence = await loadEvidence(context, open.newRun, absence)
-  const removals = decideRemovals(listing.incomplete, absence, run.policy, evidence)
+  const evidence = await loadEvidence(context.pool, { ...open.newRun, scope: source.scope }, absence)
+  const { incomplete } = listing
+  const removals = decideRemovals(incomplete, absence, run.policy, evidence)
   if (listing.confirmed || !needsSecondListing(removals, absence)) {
-    const errorCode = removals.kind === 'partial' ? 'ListingIncomplete' : null
-    return { absent, removals, note: { dataHashes: listing.dataHashes, errorCode, requestId: null } }
+    const errorCode = incomplete === null ? null : 'ListingIncomplete'
+    return { absence, incomplete, note: { dataHashes: listing.dataHashes, errorCode, requestId: null } }
   }
 
   const second = await read(open, null)
@@ -122,8 +104,8 @@ async function decide<Row>(open: Open<Row>, listing: Found): Promise<Decision> {
     const before = new Set(absent)
     const stillAbsent = now.absent.filter(id => before.has(id))
     return {
-      absent: stillAbsent,
-      removals: decideRemovals(null, { ...now, absent: stillAbsent }, run.policy, evidence),
+      absence: { ...now, absent: stillAbsent },
+      incomplete: null,
       note: {
         // The next run looks again at what only the first listing lacks, so this data must not count as applied.
         dataHashes: stillAbsent.length === absent.length ? listing.dataHashes : null,
@@ -134,13 +116,8 @@ async function decide<Row>(open: Open<Row>, listing: Found): Promise<Decision> {
   }
   const refusal = second.kind === 'refused' ? second.refusal : null
   return {
-    absent,
-    removals: decideRemovals(
-      notConfirmed(absent.length, refusal?.message ?? null),
-      absence,
-      run.policy,
-      evidence,
-    ),
+    absence,
+    incomplete: notConfirmed(absent.length, refusal?.message ?? null),
     note: {
       dataHashes: null,
       errorCode: refusal?.code ?? 'ListingIncomplete',

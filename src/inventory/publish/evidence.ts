@@ -1,0 +1,33 @@
+import type { Pool, PoolClient } from 'pg'
+import { loadLeftIds, lockOpenHold } from '#src/inventory/holds/holds.ts'
+import { loadRejectedIds } from '#src/inventory/holds/rejected-rows.ts'
+import { isScopeKnown, type Scope } from '#src/inventory/scope.ts'
+import type { Inventory } from '#src/model/resource.ts'
+import { type Absence, type Evidence, NO_EVIDENCE } from './decide.ts'
+
+type Scoped = Inventory & { readonly scope: Scope }
+
+/** What earlier runs and people said of the rows that are absent now. */
+export async function loadEvidence(
+  client: Pool | PoolClient,
+  { account, resource, scope }: Scoped,
+  { absent }: Pick<Absence, 'absent'>,
+): Promise<Evidence> {
+  if (absent.length === 0) return NO_EVIDENCE
+  const inventory = { account, resource }
+  return {
+    isScopeKnown: await isScopeKnown(client, { ...inventory, scope }),
+    rejected: await loadRejectedIds(client, inventory),
+    left: await loadLeftIds(client, inventory),
+  }
+}
+
+/** The same, to publish by: until the transaction ends, nobody can decide about the open hold. */
+export async function loadFinalEvidence(
+  client: PoolClient,
+  run: Scoped,
+  absence: Pick<Absence, 'absent'>,
+): Promise<Evidence> {
+  if (absence.absent.length > 0) await lockOpenHold(client, run)
+  return loadEvidence(client, run, absence)
+}
