@@ -106,17 +106,20 @@ function adviceOn(code: string, message: string): string | undefined {
     return 'The server accepts no writes: it is a standby, or a failover is in progress. Wait, or name the primary in DATABASE_URL.'
   }
   if (code === '25P03' || code === '25P04') {
-    return 'Postgres ended a transaction that was idle for too long. Run this again: nothing was written in part.'
+    return 'Postgres ended a transaction that was idle for too long. Run this again: every change is written whole or not at all.'
   }
   if (/^(40|55P03)/.test(code)) {
-    return 'Another transaction held a lock for too long. Run this again: nothing was written in part.'
+    return 'Another transaction held a lock for too long. Run this again: every change is written whole or not at all.'
+  }
+  if (code === '57014') {
+    return 'Postgres cancelled a statement: it took longer than a statement_timeout, or somebody cancelled it. Run this again: every change is written whole or not at all.'
   }
   // Classes 08 and 57P: the connection broke, or the server is being stopped or started.
   if (
     /^(08|57P|ECONN|EPIPE|ETIMEDOUT|EAI_|ENOTFOUND|EHOSTUNREACH|ENETUNREACH)/.test(code) ||
     /^Connection terminated/.test(message)
   ) {
-    return 'The connection to the database was lost. Check that it is running, and run this again: nothing was written in part.'
+    return 'The connection to the database was lost. Check that it is running, and run this again: every change is written whole or not at all.'
   }
   return undefined
 }

@@ -13,7 +13,7 @@ import { findAll, findMaybe, findOne, findValue, Int8, type Queryable } from './
  *
  *     each permit ──► is_known_database.sql ──► yes: the call
  *                                           └─► no: noticeDatabase: record the change, hold the imports, close the limits
- *                                               for as long as the platform may count calls that are not in the log
+ *                                               of all workers for as long as the platform may count calls that are not in the log
  *
  * The database itself keeps what it was (`known_database`), so a copy of it carries that along, and is noticed too. What no
  * row can tell is told by the memory of a process: the last call that it recorded.
@@ -58,7 +58,7 @@ export class OwnCall {
   }
 }
 
-/** What noticing a change needs: the last call, whose limits it closes, and how imports are held. */
+/** What noticing a change needs: the last call, the limits of this process, and how imports are held. */
 export type NoticeContext = {
   readonly ownCall: OwnCall
   readonly limits: readonly (Limit & { readonly operation: string })[]
@@ -160,20 +160,28 @@ const RECORD = `
   from ferry.known_database k, ferry_internal.database_now() n
   returning id, noticed_at, missing_since, cause, held_imports`
 
-/** The platform counts calls that are not in the log: no call is made until each of them has left its window. */
+/**
+ * The platform counts calls that are not in the log: no call is made until each of them has left its window. The windows of limits
+ * that only other workers have are not known here, and taken to be as long as the longest that is.
+ */
 async function closeLimits(client: PoolClient, { limits, arrivalBoundMs }: NoticeContext): Promise<void> {
+  const closedMs = limits.map(({ windows }) =>
+    guardedMs(arrivalBoundMs + Math.max(...windows.map(({ windowMs }) => windowMs))),
+  )
+  // In one order: a worker that starts writes the same rows.
   await client.query(
     `insert into ferry.platform_limits as l (limit_key, operation, blocked_until)
-     select key, operation, clock_timestamp() + max(ms) * interval '1 ms'
-     from unnest($1::text[], $2::text[], $3::float8[]) as c (key, operation, ms) group by key, operation
+     select key, operation, clock_timestamp() + coalesce(max(own.ms), $4) * interval '1 ms'
+     from unnest($1::text[], $2::text[], $3::float8[]) as own (key, operation, ms)
+     full join (select limit_key as key, operation from ferry.platform_limits) known using (key, operation)
+     group by key, operation order by key, operation
      on conflict (limit_key, operation) do update set blocked_by = null,
        blocked_until = greatest(l.blocked_until, excluded.blocked_until)`,
     [
       limits.map(({ limitKey }) => limitKey),
       limits.map(({ operation }) => operation),
-      limits.map(({ windows }) =>
-        guardedMs(arrivalBoundMs + Math.max(...windows.map(({ windowMs }) => windowMs))),
-      ),
+      closedMs,
+      Math.max(...closedMs),
     ],
   )
 }

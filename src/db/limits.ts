@@ -120,10 +120,12 @@ export function loadLimitUse(
 }
 
 const MINUTE_MS = 60_000
+const MAX_INT4 = 2 ** 31 - 1
 
-/** How many calls all windows of a limit together let through in a minute that begins with none counted. */
+/** How many calls a minute all windows of a limit together let through; at least one, and no more than Postgres can store. */
 export function callsPerMinute({ windows }: Pick<Limit, 'windows'>): number {
-  return Math.min(...windows.map(({ maxCalls, windowMs }) => Math.floor((maxCalls * MINUTE_MS) / windowMs)))
+  const each = windows.map(({ maxCalls, windowMs }) => Math.floor((maxCalls * MINUTE_MS) / windowMs))
+  return Math.max(1, Math.min(...each, MAX_INT4))
 }
 
 /** Writes how many calls a minute the settings of this worker allow, for the reports that compare calls with it. */

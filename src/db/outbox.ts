@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 import { type EventData, type EventKey, type EventKind, MOMENTARY } from '#src/model/event.ts'
-import { and, drizzleOf, eq, inArray, sql } from './drizzle.ts'
+import { and, drizzleOf, eq, sql } from './drizzle.ts'
 import { countOf } from './rows.ts'
 import { events } from './schema.ts'
 
@@ -43,20 +43,18 @@ export async function resolveEvent(client: PoolClient, key: EventKey): Promise<b
 }
 
 /**
- * Makes the open events of one kind, of these accounts, those that are true now: raises what is missing, and resolves what
- * is over.
+ * Makes the open events of one kind those that are true now: raises what is missing, and resolves what is over.
  */
 export async function setOpenEvents(
   client: PoolClient,
   kind: EventKind,
-  accounts: readonly string[],
   trueNow: readonly (Omit<EventKey, 'kind'> & { readonly data: EventData })[],
 ): Promise<void> {
   const { account, subject } = events
   const open = await drizzleOf(client)
     .select({ account, subject })
     .from(events)
-    .where(and(eq(events.kind, kind), events.is_open, inArray(events.account, [...accounts])))
+    .where(and(eq(events.kind, kind), events.is_open))
   const nameOf = (one: Omit<EventKey, 'kind'>) => JSON.stringify([one.account, one.subject])
   const [before, now] = [new Set(open.map(nameOf)), new Set(trueNow.map(nameOf))]
   for (const { data, ...about } of trueNow) {

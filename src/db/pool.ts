@@ -65,7 +65,9 @@ export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) =>
 
 /** The statements with which a transaction begins that only reads, on this pool. */
 export function beginReading(pool: Pool): string {
-  return pool instanceof FerryPool && pool.reading ? readingBegin(pool.reading) : 'begin read only'
+  return pool instanceof FerryPool && pool.reading
+    ? readingBegin(pool.reading)
+    : 'begin read only; set local statement_timeout = 0'
 }
 
 /** Runs `work` in a transaction that only reads. A statement that takes longer than `ms` fails, and the server stops it. */
@@ -198,13 +200,15 @@ class FerryPool extends Pool {
 /**
  * Limits that keep one transaction from blocking others for ever: a lock that is never granted, a worker that is suspended
  * inside its transaction, a machine that is gone (only TCP can notice that). They are set for the transaction, because a
- * pooler may share the session. The settings of the last statement exist on Linux only.
+ * pooler may share the session. A statement may take its time, whatever the role or the database has as `statement_timeout`: some
+ * are about all rows of a large file. The settings of the last statement exist on Linux only.
  */
 const OPEN_FACTS = 'select pg_backend_pid() as pid, now()::text as began'
 const BEGIN = `
   begin isolation level read committed;
   set local lock_timeout = '60s';
   set local idle_in_transaction_session_timeout = '60s';
+  set local statement_timeout = 0;
   ${OPEN_FACTS};
   select set_config(name, value, true) from (values ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'),
     ('tcp_keepalives_count', '3'), ('tcp_user_timeout', '30s'), ('client_connection_check_interval', '10s')

@@ -3,7 +3,6 @@ import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { desc, drizzleOf, sql } from './drizzle.ts'
 import { answeringWithin } from './pool.ts'
-import { findColumn, type Queryable } from './rows.ts'
 import { workers } from './schema.ts'
 
 /*
@@ -40,15 +39,6 @@ export async function recordWorker(
       seen_at: now,
     })
     .onConflictDoUpdate({ target: workers.holder, set: { seen_at: now } })
-}
-
-/** Returns the accounts that workers have, also those that have gone silent within the last day. */
-export function listWorkedAccounts(client: Queryable): Promise<string[]> {
-  return findColumn(
-    client,
-    z.string(),
-    `select distinct unnest(accounts) from ferry.workers where seen_at > clock_timestamp() - interval '1 day'`,
-  )
 }
 
 /** Takes the row of a worker away that has ended. Fails after a second without an answer. */

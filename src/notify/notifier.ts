@@ -1,7 +1,6 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { acquireLease, type Lease } from '#src/db/leases.ts'
-import { listWorkedAccounts } from '#src/db/workers.ts'
 import type { NotifySettings } from '#src/model/settings.ts'
 import { succeedsWithin } from '#src/model/within.ts'
 import type { ProxyChoice } from '#src/platform/dispatcher.ts'
@@ -101,8 +100,8 @@ export class Notifier implements AsyncDisposable {
 
   /** One worker tells of the accounts of all. */
   async #listAccounts(): Promise<string[]> {
-    const { pool, accounts } = this.#context
-    return [...new Set([...accounts, ...(await listWorkedAccounts(pool))])]
+    const { pool, accounts, ask } = this.#context
+    return [...new Set([...accounts, ...(await ask.listAccounts(pool))])]
   }
 
   async #callMonitor(monitor: Caller): Promise<number> {

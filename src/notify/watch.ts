@@ -9,8 +9,10 @@ import { causeOf, type Trouble } from '#src/model/trouble.ts'
  * looked at again and again, and raised in a transaction of its own. What is true, other rooms decide.
  */
 
-/** The questions to other rooms, each about these accounts. The worker joins the rooms. */
+/** The questions to other rooms, most of them about these accounts. The worker joins the rooms. */
 export type Questions = {
+  /** The accounts of all workers, whether they live or not. */
+  listAccounts(pool: Pool): Promise<readonly string[]>
   /** Inventories that are older than their freshness target, or were never read though there was time for it. */
   listLate(client: PoolClient, accounts: readonly string[]): Promise<readonly Trouble[]>
   /** Inventories whose last runs failed, with the last one. */
@@ -26,7 +28,7 @@ export type Questions = {
 
 export type Watched = {
   readonly pool: Pool
-  /** Others are left alone. */
+  /** All there are: what is open for another is over. */
   readonly accounts: readonly string[]
   readonly ask: Questions
 }
@@ -35,16 +37,16 @@ export type Watched = {
 export function watch({ pool, accounts, ask }: Watched): Promise<void> {
   return inTransaction(pool, async client => {
     const late = await ask.listLate(client, accounts)
-    await setOpenEvents(client, 'inventory.late', accounts, late.map(eventOf))
+    await setOpenEvents(client, 'inventory.late', late.map(eventOf))
     const failing = await ask.listFailing(client, accounts)
-    await setOpenEvents(client, 'run.failing', accounts, failing.map(eventOf))
+    await setOpenEvents(client, 'run.failing', failing.map(eventOf))
     const missed = (await ask.listMissedNights(client, accounts)).map(({ account, night }) => {
       // A night is not missed for a reason of its own if runs fail.
       const [trouble] = [...failing, ...late].filter(one => one.account === account)
       const data = { night: night.toISOString(), ...(trouble && factsOf(trouble)) }
       return { account, subject: '', data }
     })
-    await setOpenEvents(client, 'night.missed', accounts, missed)
+    await setOpenEvents(client, 'night.missed', missed)
   })
 }
 

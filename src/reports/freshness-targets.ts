@@ -73,6 +73,13 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
     })
 }
 
+/** Returns the accounts that have a freshness target: those that a worker had, until their targets are deleted. */
+export async function listTargetedAccounts(pool: Pool): Promise<string[]> {
+  const { account } = freshnessTargets
+  const rows = await drizzleOf(pool).selectDistinct({ account }).from(freshnessTargets)
+  return rows.map(row => row.account)
+}
+
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

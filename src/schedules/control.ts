@@ -30,25 +30,31 @@ export async function requestRun(
   account: string | undefined,
   by: ActedBy,
 ): Promise<{ key: ScheduleKey; slot: Date }[]> {
-  const requested: { key: ScheduleKey; slot: Date }[] = []
-  for (const key of select(schedules, name, account)) {
-    requested.push({ key, slot: await addManualSlot(pool, key, by) })
-  }
-  return requested
+  return addManualSlots(pool, select(schedules, name, account), by)
 }
 
-/** Adds a slot whose time is now, and which no worker has yet. Returns its time. */
-export function addManualSlot(pool: Pool, { schedule, account }: ScheduleKey, by: ActedBy): Promise<Date> {
-  const { account: byAccount, schedule: bySchedule, slot } = scheduleSlots
+/** Adds a slot for each, whose time is now, and which no worker has yet. Returns their times. */
+export function addManualSlots(
+  pool: Pool,
+  keys: readonly ScheduleKey[],
+  by: ActedBy,
+): Promise<{ key: ScheduleKey; slot: Date }[]> {
   return inTransaction(pool, async client => {
-    const rows = await drizzleOf(client)
-      .insert(scheduleSlots)
-      .values({ account, schedule, slot: inMs(0), retry_at: sql`clock_timestamp()`, manual: true })
-      .onConflictDoUpdate({ target: [byAccount, bySchedule, slot], set: { slot: sql`excluded.slot` } })
-      .returning({ slot })
-    await recordActs(client, by, actsOn([{ schedule, account }], 'run'))
-    return onlyRow(rows, 'the insert of a slot').slot
+    const added: { key: ScheduleKey; slot: Date }[] = []
+    for (const key of keys) added.push({ key, slot: await addManualSlot(client, key) })
+    await recordActs(client, by, actsOn(keys, 'run'))
+    return added
   })
+}
+
+async function addManualSlot(client: PoolClient, { schedule, account }: ScheduleKey): Promise<Date> {
+  const { account: byAccount, schedule: bySchedule, slot } = scheduleSlots
+  const rows = await drizzleOf(client)
+    .insert(scheduleSlots)
+    .values({ account, schedule, slot: inMs(0), retry_at: sql`clock_timestamp()`, manual: true })
+    .onConflictDoUpdate({ target: [byAccount, bySchedule, slot], set: { slot: sql`excluded.slot` } })
+    .returning({ slot })
+  return onlyRow(rows, 'the insert of a slot').slot
 }
 
 /** Returns what is paused now. Throws `UnknownSchedule`. */

@@ -130,7 +130,7 @@ const ON_TIME_MS = 30_000
 /**
  * Decides which slot of a schedule is due now, at most one: the latest, if nobody took it and it is young enough; else the
  * latest that is unfinished and free again (it failed, was given back, or its worker died). A hundred missed slots are one
- * run.
+ * run. What a person asked for is due however late.
  *
  * Cron times from before Ferry was installed were not missed; a schedule with an interval simply begins. All times are the
  * database's.
@@ -147,9 +147,9 @@ export function decideDue(
   if (!taken && !paused && wasDue && lateMs >= 0) {
     return { slot: latest, trigger: triggerOf(timing, lateMs) }
   }
-  if (!open || open.freeInMs > 0 || -open.freeInMs > graceMs) return null
-  if (paused && !open.manual) return null
-  return { slot: open.slot, trigger: open.manual ? 'manual' : 'schedule' }
+  if (!open || open.freeInMs > 0) return null
+  if (open.manual) return { slot: open.slot, trigger: 'manual' }
+  return paused || -open.freeInMs > graceMs ? null : { slot: open.slot, trigger: 'schedule' }
 }
 
 /** A schedule with an interval catches up with nothing: its latest slot is the current one. */

@@ -8,6 +8,7 @@ import { listFailing } from '#src/inventory/runs/failing-runs.ts'
 import type { Notifier, NotifierContext } from '#src/notify/notifier.ts'
 import type { Questions } from '#src/notify/watch.ts'
 import { areAllFresh, listLate, loadFreshness, troubleOf } from '#src/reports/freshness.ts'
+import { listTargetedAccounts } from '#src/reports/freshness-targets.ts'
 import { listPausedAccounts } from '#src/schedules/control.ts'
 import { slotAt, type Timing } from '#src/schedules/timing.ts'
 import { NIGHT_GRACE_MS } from './freshness-targets.ts'
@@ -27,6 +28,7 @@ export type NotificationContext = {
 export function questionsOf(nightly: Timing): Questions {
   return {
     areAllFresh,
+    listAccounts: listTargetedAccounts,
     async listLate(client, accounts) {
       return (await listLate(client, accounts)).flatMap(freshness => troubleOf(freshness) ?? [])
     },

@@ -55,6 +55,7 @@ test.for([
   ['42501', 'Run `ferry migrate` as the owner of the tables'],
   ['53300', 'Raise max_connections'],
   ['25006', 'The server accepts no writes'],
+  ['57014', 'Postgres cancelled a statement: it took longer than a statement_timeout'],
   ['25P03', 'Postgres ended a transaction that was idle for too long.'],
   ['25P04', 'Postgres ended a transaction that was idle for too long.'],
   ...['40001', '40P01', '55P03'].map(code => [code, LOCKED] as const),

@@ -132,3 +132,21 @@ test('a call that this process recorded and that is not in the log is noticed, o
   expect(await notice(store.pool, 0, other)).toBeNull()
   expect(await listDatabaseChanges(store.pool, 9)).toHaveLength(1)
 })
+
+test('the limits that only other workers have are closed too, and for as long', async () => {
+  await using store = await openKnown()
+  const { pool } = store
+  await pool.query(
+    `insert into ferry.platform_limits (limit_key, operation) values ('other', 'op'), ('other', 'list')`,
+  )
+  await know(pool, 'timeline', `'0000000F'`)
+  await notice(pool)
+  const { rows } = await pool.query(
+    `select limit_key, operation, round(extract(epoch from blocked_until - now()))::int as seconds from ferry.platform_limits order by 1, 2`,
+  )
+  expect(rows).toEqual([
+    { limit_key: 'k', operation: 'op', seconds: 66 },
+    { limit_key: 'other', operation: 'list', seconds: 66 },
+    { limit_key: 'other', operation: 'op', seconds: 66 },
+  ])
+})

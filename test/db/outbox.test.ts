@@ -10,7 +10,6 @@ test('what becomes true of one account is told, and what ends, whatever is open 
       setOpenEvents(
         client,
         'inventory.late',
-        ['a', 'b'],
         names.map(account => ({ account, subject: 'alert-rules', data: {} })),
       ),
     )

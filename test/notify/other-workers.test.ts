@@ -1,31 +1,32 @@
 import { expect, test } from 'vitest'
-import { recordWorker } from '#src/db/workers.ts'
 import { addRun } from '#test/support/runs.ts'
 import { openNotifyHarness } from './notify-harness.ts'
 
-test('the worker that tells of what is wrong tells of the accounts of all workers, not of those that nobody has', async () => {
+test('the worker that tells of what is wrong tells of the accounts of all workers, until their targets are deleted', async () => {
   await using harness = await openNotifyHarness()
   const { pool } = harness.ferry
-  for (const account of ['other', 'silent', 'gone', 'nobody']) {
+  for (const account of ['other', 'removed']) {
     await pool.query(
       `insert into ferry.freshness_targets (account, resource, target, schedule, timezone, folders, target_since)
-       values ($1, 'alert-rules', '1 hour', 'poll-alert-rules', 'UTC', '["0"]', now() - interval '1 day')`,
+       values ($1, 'alert-rules', '1 hour', 'poll-alert-rules', 'UTC', '["0"]', now() - interval '30 days')`,
       [account],
     )
-    if (account !== 'nobody') await recordWorker(pool, `worker of ${account}`, null, [account, 'default'])
   }
   await addRun(pool, { account: 'default' })
-  const age = (account: string, by: string) =>
-    pool.query(`update ferry.workers set seen_at = now() - $2::interval where holder = $1`, [
-      `worker of ${account}`,
-      by,
-    ])
-  await age('silent', '23 hours')
-  await age('gone', '25 hours')
-  await harness.openNotifier().look()
-  const { rows } = await pool.query('select kind, account from ferry.events order by account')
-  expect(rows).toEqual([
-    { kind: 'inventory.late', account: 'other' },
-    { kind: 'inventory.late', account: 'silent' },
+  const look = async () => {
+    await using notifier = harness.openNotifier()
+    await notifier.look()
+    return (await pool.query('select kind, account, state from ferry.events order by account, id')).rows
+  }
+  const late = { kind: 'inventory.late', state: 'raised' }
+  expect(await look()).toEqual([
+    { ...late, account: 'other' },
+    { ...late, account: 'removed' },
+  ])
+  await pool.query(`delete from ferry.freshness_targets where account = 'removed'`)
+  expect(await look()).toEqual([
+    { ...late, account: 'other' },
+    { ...late, account: 'removed' },
+    { ...late, account: 'removed', state: 'resolved' },
   ])
 })

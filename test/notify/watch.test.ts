@@ -210,11 +210,14 @@ test('of an inventory that is late and whose runs fail both are told, and each i
   )
 })
 
-test('events of an account that this worker does not have are left alone', async () => {
+test('events of an account that no worker has any more are over', async () => {
   await using harness = await openNotifyHarness()
   await harness.raise({ kind: 'run.failing', account: 'other', subject: 'alert-rules' })
   await watchOf(harness)
-  expect(await told(harness)).toEqual(['run.failing raised other alert-rules'])
+  expect(await told(harness)).toEqual([
+    'run.failing raised other alert-rules',
+    'run.failing resolved other alert-rules',
+  ])
 })
 
 test('the heartbeat is called while everything is fresh, by one worker, and not while something is late', async () => {

@@ -80,6 +80,9 @@ test('limit_use counts the calls of each minute against what the settings allow'
   ]
   expect(callsPerMinute({ windows })).toBe(20)
   expect(callsPerMinute({ windows: windows.slice(0, 1) })).toBe(120)
+  // Reports divide by it, and Postgres stores it as an integer.
+  expect(callsPerMinute({ windows: [{ maxCalls: 5, windowMs: 600_000 }] })).toBe(1)
+  expect(callsPerMinute({ windows: [{ maxCalls: 50_000_000, windowMs: 1_000 }] })).toBe(2_147_483_647)
 })
 
 test('call_latency has the percentiles of answered calls by operation', async () => {

@@ -78,6 +78,14 @@ describe('what is due', () => {
     })
   })
 
+  test('is what a person asked for, however long no worker was running', () => {
+    const open = { slot: at('04:56:07.891'), freeInMs: -70 * HOUR, manual: true }
+    expect(plan(nightly, { taken: true, open }, at('05:00:00'))).toEqual({
+      slot: open.slot,
+      trigger: 'manual',
+    })
+  })
+
   test('is a slot of a changed interval as a scheduled one, not as one that a person asked for', () => {
     const open = { slot: at('04:56:07.891'), freeInMs: 0, manual: false }
     expect(plan(everyMinute, { paused: true, taken: true, open }, at('05:00:00'))).toBeNull()

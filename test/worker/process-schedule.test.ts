@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { JobOutcome } from '#jobs/job.ts'
 import type { RunResult } from '#src/model/run.ts'
-import { addManualSlot, pauseSchedules } from '#src/schedules/control.ts'
+import { addManualSlots, pauseSchedules } from '#src/schedules/control.ts'
 import { schedulesOf } from '#src/schedules/definition.ts'
 import { DueFinder } from '#src/schedules/find-due.ts'
 import { createCapacity } from '#src/worker/capacity.ts'
@@ -76,7 +76,7 @@ test('a schedule that is paused after it was found due is not done', async () =>
 test('what a person asked for is done although the schedule is paused, and is of no slot of it', async () => {
   await using worker = await setup()
   await pauseSchedules(worker.pool, [worker.key], ADA)
-  await addManualSlot(worker.pool, worker.key, ADA)
+  await addManualSlots(worker.pool, [worker.key], ADA)
   await worker.process()
   expect(worker.calls).toEqual([{ account: 'default', trigger: 'manual' }])
 })

@@ -2,7 +2,7 @@ import { pauseImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { takeSnapshot } from '#src/inventory/history/snapshots.ts'
 import { approveRun, rejectRun } from '#src/inventory/holds/approve.ts'
-import { addManualSlot, pauseSchedules } from '#src/schedules/control.ts'
+import { addManualSlots, pauseSchedules } from '#src/schedules/control.ts'
 import { rules, scriptedAccount, syncListed, upTo, withAccounts } from '#test/inventory/scripted-account.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import type { FerryHarness } from '#test/support/ferry-harness.ts'
@@ -17,7 +17,7 @@ export async function tellStory(harness: FerryHarness): Promise<void> {
   await syncSome(harness)
   await importSome(harness)
   await pauseSchedules(harness.ferry.pool, [POLL], ADA)
-  await addManualSlot(harness.ferry.pool, POLL, ADA)
+  await addManualSlots(harness.ferry.pool, [POLL], ADA)
 }
 
 async function syncSome(harness: FerryHarness): Promise<void> {
