@@ -75,6 +75,27 @@ $$;
 
 COMMENT ON FUNCTION ferry.churn_by_folder IS 'How many alert rules of each folder were added, changed, removed and returned since a time (null: seven days ago), as often as it was observed, but not before history_start(), the folder with the most changes first. rules_now: how many rules it has. first_read: how many a first reading found, which are no change. A rule that moved is a change of the folder it is in now.';
 --> statement-breakpoint
+-- What is known of the begin and the end of an episode: decided here alone, by looks into the primary key of versions. (As EXISTS they
+-- could be hashed: all versions read.) Without settings of its own, Postgres inlines it.
+CREATE OR REPLACE FUNCTION ferry_internal.episodes(since timestamptz)
+RETURNS TABLE (
+  account text, id numeric(20, 0), began timestamptz, ended timestamptz, began_seen boolean, was_cleared boolean
+) LANGUAGE sql STABLE AS $$
+  SELECT f.account, f.id, f.began, f.ended,
+    coalesce((SELECT v.valid_from < f.began OR v.appeared IS NULL FROM ferry.alert_rule_versions v
+      WHERE v.id = f.id AND v.account = f.account AND v.valid_from <= f.began ORDER BY v.valid_from DESC LIMIT 1), false),
+    coalesce((SELECT v.valid_to > f.ended OR v.valid_to IS NULL AND f.ended IS NOT NULL FROM ferry.alert_rule_versions v
+      WHERE v.id = f.id AND v.account = f.account AND v.valid_from <= f.ended ORDER BY v.valid_from DESC LIMIT 1), false)
+  FROM (
+    -- Two looks into indexes: an OR would read all episodes.
+    SELECT e.account, e.id, e.began, e.ended FROM ferry.alert_rule_firings e WHERE e.ended > $1 AND e.ended < 'infinity'
+    UNION ALL
+    SELECT e.account, e.id, e.began, NULL FROM ferry.alert_rule_firings e WHERE e.ended IS NULL
+  ) f
+$$;
+
+COMMENT ON FUNCTION ferry_internal.episodes IS 'The episodes of alert rules that fire, or ended after a time. began_seen: the rule was known before it began to fire, or was added then; else (a first reading found it firing, it appeared so, or its versions of then were removed for their age) nobody knows since when it fired. was_cleared: it ended, and the rule was still there; else the rule was removed while it fired, or it fires. For the reports.';
+--> statement-breakpoint
 -- A batch that a person says was sent has no answer, or the error of the last one: the platform accepted nothing. Of a batch that was
 -- split after the call, a part of its lines may be what the call was accepted for.
 CREATE OR REPLACE FUNCTION ferry.import_throughput(since timestamptz DEFAULT NULL)
@@ -98,6 +119,115 @@ RETURNS TABLE (
 $$;
 
 COMMENT ON FUNCTION ferry.import_throughput IS 'How fast imports are sent, minute by minute, the latest first: minute, account, calls, rows that the platform accepted with them, allowed (calls in a minute, by the settings of the last worker; accounts of one limitGroup share them), and share of them. Minutes without a call have no row. Since: one day ago by default.';
+--> statement-breakpoint
+-- Verbs are words of a tool's name: delete_branch, deleteBranch and branch-delete, but not undeleted; the first one counts. They
+-- are looked up once for each name. Invisible characters are those that show nothing, or turn the direction of text: they can
+-- hide instructions for a model from people. Of a name of 60,000 characters only the beginning is split into words.
+CREATE OR REPLACE VIEW ferry.mcp_risk AS
+  WITH servers AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY s.account, s.server_name, s.server_id) AS place,
+      s.account, s.server_id, s.server_name, s.team_id, s.description, s.url, s.status, s.auth_mode, s.tool_count, s.tools
+    FROM ferry.mcp_server_versions s WHERE s.valid_to IS NULL
+  ), tools AS MATERIALIZED (
+    SELECT s.place, t.tool ->> 'name' AS name, t.tool ->> 'description' AS description
+    FROM servers s
+    CROSS JOIN LATERAL jsonb_array_elements(CASE WHEN jsonb_typeof(s.tools) = 'array' THEN s.tools ELSE '[]' END) AS t (tool)
+    -- Postgres expects 100 elements of any array: without this it would compile the whole (JIT), which takes a second.
+    WHERE jsonb_typeof(t.tool) = 'object'
+  ), verbs (verb, deletes) AS (
+    SELECT unnest('{delete,remove,drop,destroy,purge,truncate,kill,terminate,revoke}'::text[]), true
+    UNION ALL
+    SELECT unnest('{create,add,insert,update,upsert,write,set,put,post,patch,edit,modify,rename,move,send,publish,execute,exec,deploy,apply,merge,push,upload,restart,scale,rollback,enable,disable,grant,close,cancel}'::text[]), false
+  ), named AS MATERIALIZED (
+    SELECT DISTINCT ON (n.name) n.name, v.verb, v.deletes
+    FROM (SELECT DISTINCT name FROM tools) n
+    CROSS JOIN LATERAL regexp_split_to_table(lower(regexp_replace(left(n.name, 1000), '([a-z0-9])([A-Z])', '\1_\2', 'g')), '[^a-z]+')
+      WITH ORDINALITY AS w (word, nth)
+    JOIN verbs v ON v.verb = w.word
+    ORDER BY n.name, w.nth
+  ), reasons (reason, severity) AS (
+    -- High: somebody else reads, steers or destroys. Medium: a model changes something, or takes the wrong tool. Low: to be cleaned up.
+    VALUES ('invisible characters', 'high'), ('no https', 'high'), ('tool deletes', 'high'),
+      ('tool writes', 'medium'), ('tool count differs', 'medium'), ('name used twice', 'medium'), ('tool name used twice', 'medium'),
+      ('shared credentials', 'low'), ('disabled but listed', 'low')
+  ), found AS (
+    SELECT place, 'no https' AS reason, NULL AS tool, url AS detail FROM servers WHERE url <> '' AND url !~* '^https://'
+    UNION ALL
+    SELECT place, 'shared credentials', NULL, 'auth_mode ' || auth_mode FROM servers WHERE auth_mode = 'shared'
+    UNION ALL
+    SELECT place, 'disabled but listed', NULL, 'status ' || status FROM servers WHERE status = 'disabled'
+    UNION ALL
+    SELECT s.place, 'tool count differs', NULL, 'tool_count ' || s.tool_count || ', tools ' || n.tools
+    FROM servers s CROSS JOIN LATERAL (SELECT CASE jsonb_typeof(s.tools) WHEN 'array' THEN jsonb_array_length(s.tools) END AS tools) n
+    WHERE s.tool_count <> n.tools
+    UNION ALL
+    SELECT s.place, 'name used twice', NULL, n.servers || ' servers'
+    FROM servers s
+    JOIN (SELECT account, server_name, count(*) AS servers FROM servers GROUP BY account, server_name HAVING count(*) > 1) n USING (account, server_name)
+    UNION ALL
+    SELECT place, 'tool name used twice', name, count(*) || ' tools'
+    FROM tools WHERE name IS NOT NULL GROUP BY place, name HAVING count(*) > 1
+    UNION ALL
+    SELECT place, CASE WHEN v.deletes THEN 'tool deletes' ELSE 'tool writes' END, name, v.verb
+    FROM (SELECT DISTINCT place, name FROM tools) t JOIN named v USING (name)
+    UNION ALL
+    SELECT place, 'invisible characters', tool, min('U+' || upper(lpad(hex, greatest(4, length(hex)), '0')))
+    FROM (
+      SELECT place, NULL AS tool, server_name AS name, description FROM servers
+      UNION ALL
+      SELECT place, name, name, description FROM tools
+    ) texts
+    CROSS JOIN LATERAL (
+      -- Most texts are ASCII: their length in bytes says so much faster.
+      SELECT CASE WHEN octet_length(name) <> length(name) OR octet_length(description) <> length(description) THEN
+        substring(concat_ws(' ', name, description) FROM
+          '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E0FFF]'
+        ) END AS hidden
+    ) h
+    CROSS JOIN LATERAL (SELECT to_hex(ascii(hidden)) AS hex) x
+    WHERE hidden IS NOT NULL
+    GROUP BY place, tool
+  )
+  SELECT s.account, s.server_id, s.server_name, s.team_id, r.severity, f.reason, f.tool, f.detail, s.auth_mode
+  FROM found f JOIN servers s USING (place) JOIN reasons r USING (reason)
+  ORDER BY array_position('{high,medium,low}', r.severity), f.place, f.reason, f.tool;
+
+COMMENT ON VIEW ferry.mcp_risk IS 'Possible risks in the current MCP servers: one row for each server, reason and tool, the gravest first.';
+SELECT ferry_internal.describe_columns('ferry.mcp_risk', 'ferry.mcp_server_versions');
+COMMENT ON COLUMN ferry.mcp_risk.severity IS 'high: invisible characters, no https, tool deletes; medium: tool writes, tool count differs, name used twice, tool name used twice; low: shared credentials, disabled but listed.';
+COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabled but listed; tool count differs (the platform counts more or fewer tools than it lists); name used twice (by servers of the account); tool name used twice (in one server); tool writes or tool deletes (by a verb in its name); invisible characters (in a name or description, such as zero-width or bidirectional ones).';
+COMMENT ON COLUMN ferry.mcp_risk.tool IS 'The tool, if the reason concerns one.';
+COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character, both counts.';
+--> statement-breakpoint
+CREATE OR REPLACE FUNCTION ferry.time_to_clear(since timestamptz DEFAULT NULL)
+RETURNS TABLE (
+  account text, team text, episodes integer, p50 interval, p90 interval, longest interval, removed integer, began_unseen integer
+) LANGUAGE sql STABLE SET jit = off AS $$
+  WITH ended AS MATERIALIZED (
+    -- Once for each: what is inlined is looked up as often as it is named.
+    SELECT e.account, e.id, e.began, e.ended, e.began_seen, e.was_cleared
+    FROM ferry_internal.episodes(coalesce($1, now() - interval '7 days')) e WHERE e.ended IS NOT NULL
+  ), episodes AS MATERIALIZED (
+    SELECT e.account, e.id, CASE WHEN e.was_cleared AND e.began_seen THEN e.ended - e.began END AS took,
+      NOT e.was_cleared AS is_removed, e.was_cleared AND NOT e.began_seen AS is_unseen
+    FROM ended e
+  ), rules AS MATERIALIZED (
+    SELECT r.account, r.id, v.team
+    FROM (SELECT e.account, e.id FROM episodes e GROUP BY e.id, e.account) r
+    CROSS JOIN LATERAL (
+      SELECT v.team FROM ferry.alert_rule_versions v
+      WHERE v.id = r.id AND v.account = r.account ORDER BY v.valid_from DESC LIMIT 1
+    ) v
+  )
+  SELECT e.account, r.team, count(e.took)::int, percentile_cont(0.5) WITHIN GROUP (ORDER BY e.took),
+    percentile_cont(0.9) WITHIN GROUP (ORDER BY e.took), max(e.took),
+    (count(*) FILTER (WHERE e.is_removed))::int, (count(*) FILTER (WHERE e.is_unseen))::int
+  FROM episodes e JOIN rules r ON r.id = e.id AND r.account = e.account
+  GROUP BY e.account, r.team
+  ORDER BY e.account, r.team
+$$;
+
+COMMENT ON FUNCTION ferry.time_to_clear IS 'How long the episodes lasted that were cleared since a time (null: seven days ago), by the team of the rule: half of them at most p50, nine in ten at most p90. Two kinds of episodes that ended are only counted: those whose rule was removed while it fired (removed), and those that were cleared but not seen to begin, because a first reading found the rule firing, it appeared so, or its versions of then were removed for their age (began_unseen). A begin and an end are known to one poll, so an episode may have been shorter or longer by one poll interval.';
 --> statement-breakpoint
 CREATE OR REPLACE FUNCTION ferry.alert_rules_as_of(at timestamptz)
 RETURNS TABLE (
@@ -220,3 +350,103 @@ LANGUAGE sql STABLE SET jit = off AS $$
 $$;
 
 COMMENT ON FUNCTION ferry.freshness_daily IS 'For how much of each day each inventory was within its freshness target: account, inventory, day (in FERRY_TIMEZONE), minutes that are over, fresh_minutes, and share of them. A day begins with the first complete listing, and today ends now. Since: 7 days ago by default.';
+--> statement-breakpoint
+-- Counts the different rules of the hour that begins with each edit: an edit is the first one of its rule in the hours that begin
+-- after the one before, and not more than an hour before it. Hours with enough rules that overlap are one row.
+CREATE OR REPLACE FUNCTION ferry.mass_edits(since timestamptz DEFAULT NULL, at_least integer DEFAULT 20)
+RETURNS TABLE (
+  account text, updater_id numeric(20, 0), updater_name text, began timestamptz, ended timestamptz, rules integer, edits integer,
+  folders integer
+) LANGUAGE sql STABLE SET jit = off SET enable_mergejoin = off SET enable_nestloop = off SET work_mem = '32MB' AS $$
+  WITH edits AS MATERIALIZED (
+    SELECT e.* FROM ferry_internal.rule_edits(coalesce($1, now() - interval '7 days')) e
+  ), firsts AS MATERIALIZED (
+    SELECT e.account, e.updater_id, e.edited_at AS at, greatest(e.edited_at - interval '1 hour',
+      lag(e.edited_at) OVER (PARTITION BY e.account, e.updater_id, e.id ORDER BY e.edited_at) + interval '1 microsecond') AS first_from
+    FROM edits e
+  ), steps AS (
+    SELECT s.account, s.updater_id, s.at, s.step, sum(s.step) OVER (PARTITION BY s.account, s.updater_id ORDER BY s.at) AS rules
+    FROM (
+      SELECT f.account, f.updater_id, f.first_from AS at, 1 AS step FROM firsts f
+      UNION ALL SELECT f.account, f.updater_id, f.at + interval '1 microsecond', -1 FROM firsts f
+      UNION ALL SELECT DISTINCT f.account, f.updater_id, f.at, 0 FROM firsts f
+    ) s
+  ), chained AS (
+    SELECT h.account, h.updater_id, h.at,
+      h.at - lag(h.at) OVER (PARTITION BY h.account, h.updater_id ORDER BY h.at) > interval '1 hour' AS is_new
+    FROM steps h WHERE h.step = 0 AND h.rules >= $2
+  ), numbered AS (
+    SELECT c.*, count(*) FILTER (WHERE c.is_new) OVER (PARTITION BY c.account, c.updater_id ORDER BY c.at) AS burst
+    FROM chained c
+  ), bursts AS MATERIALIZED (
+    SELECT n.account, n.updater_id, min(n.at) AS began, max(n.at) + interval '1 hour' AS until
+    FROM numbered n GROUP BY n.account, n.updater_id, n.burst
+  ), counted AS (
+    SELECT b.account, b.updater_id, b.began, max(e.edited_at) AS ended, count(DISTINCT e.id) AS rules, count(*) AS edits,
+      count(DISTINCT e.folder_id) AS folders, max(e.id) FILTER (WHERE e.edited_at = b.began) AS first_rule
+    FROM bursts b
+    JOIN edits e ON e.account = b.account AND e.updater_id = b.updater_id AND e.edited_at BETWEEN b.began AND b.until
+    GROUP BY b.account, b.updater_id, b.began
+  )
+  SELECT c.account, c.updater_id, v.updater_name, c.began, c.ended, c.rules::int, c.edits::int, c.folders::int
+  FROM counted c
+  JOIN ferry.alert_rule_versions v ON v.id = c.first_rule AND v.account = c.account AND v.valid_from = c.began
+  ORDER BY c.rules DESC, c.began, c.account, c.updater_id
+$$;
+
+COMMENT ON FUNCTION ferry.mass_edits IS 'Who edited many alert rules within an hour, since a time (null: seven days ago), the most rules first. One row lasts as long as at_least rules (20 by default) are edited in every hour of it; began and ended are the first and the last edit, as observed.';
+--> statement-breakpoint
+-- The episode before the first one of the period is looked up if it can be near enough. Names and nights are looked up only for the
+-- rules that are returned.
+CREATE OR REPLACE FUNCTION ferry.rules_noisy(
+  since timestamptz DEFAULT NULL, flap_within interval DEFAULT '10 minutes', day_begins time DEFAULT '07:00',
+  day_ends time DEFAULT '22:00', at_most integer DEFAULT NULL, of_account text DEFAULT NULL
+) RETURNS TABLE (
+  account text, id numeric(20, 0), name text, folder_id numeric(20, 0), team text, episodes integer,
+  hours double precision, flaps integer, night_share double precision, last_began timestamptz, firing boolean, in_all integer
+) LANGUAGE sql STABLE SET jit = off AS $$
+  WITH known AS MATERIALIZED (
+    -- Once for each: what is inlined is looked up as often as it is named.
+    SELECT e.account, e.id, e.began, e.ended, e.began_seen, lag(e.ended) OVER (PARTITION BY e.id, e.account ORDER BY e.began) AS ended_before
+    FROM ferry_internal.episodes(coalesce($1, now() - interval '7 days')) e
+    WHERE $6 IS NULL OR e.account = $6
+  ), counted AS (
+    SELECT e.account, e.id, count(*) FILTER (WHERE e.began_seen) AS episodes,
+      -- A clock that was set back must not make it negative.
+      sum(greatest(coalesce(e.ended, now()) - greatest(e.began, coalesce($1, now() - interval '7 days')), interval '0')) AS fired_for,
+      count(*) FILTER (WHERE e.began_seen AND e.began - coalesce(e.ended_before, b.ended) <= $2) AS flaps,
+      array_agg(e.began) FILTER (WHERE e.began_seen) AS begins, max(e.began) FILTER (WHERE e.began_seen) AS last_began,
+      bool_or(e.ended IS NULL) AS firing, count(*) OVER () AS in_all
+    FROM known e
+    LEFT JOIN LATERAL (
+      SELECT p.ended FROM ferry.alert_rule_firings p
+      WHERE p.id = e.id AND p.account = e.account AND p.began < e.began
+        -- As a condition of the join, it would be asked after the look.
+        AND e.ended_before IS NULL AND e.began - $2 <= coalesce($1, now() - interval '7 days')
+      ORDER BY p.began DESC LIMIT 1
+    ) b ON true
+    GROUP BY e.id, e.account
+    HAVING bool_or(e.began_seen)
+    ORDER BY episodes DESC, fired_for DESC, e.account, e.id LIMIT $5
+  ), rules AS MATERIALIZED (
+    SELECT c.*, v.name, v.folder_id, v.team, coalesce(v.timezone, '') AS timezone
+    FROM counted c
+    CROSS JOIN LATERAL (
+      SELECT v.name, v.folder_id, v.team, v.timezone FROM ferry.alert_rule_versions v
+      WHERE v.id = c.id AND v.account = c.account ORDER BY v.valid_from DESC LIMIT 1
+    ) v
+  ), zones AS MATERIALIZED (
+    SELECT z.timezone, ferry_internal.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT r.timezone FROM rules r) z
+  )
+  SELECT r.account, r.id, r.name, r.folder_id, r.team, r.episodes::int, (extract(epoch FROM r.fired_for) / 3600)::float8, r.flaps::int,
+    n.at_night / r.episodes::float8, r.last_began, r.firing, r.in_all::int
+  FROM rules r
+  JOIN zones z USING (timezone)
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS at_night FROM unnest(r.begins) AS began
+    WHERE (began AT TIME ZONE z.zone)::time < $3 OR (began AT TIME ZONE z.zone)::time >= $4
+  ) n
+  ORDER BY r.episodes DESC, r.fired_for DESC, r.account, r.id
+$$;
+
+COMMENT ON FUNCTION ferry.rules_noisy IS 'The alert rules that fired since a time (null: seven days ago), most episodes first: at most this many (null: all), of one account if it is named; in_all says how many there are. An episode that was not seen to begin (a first reading found the rule firing, it appeared so, or its versions of then were removed for their age) counts only in hours, and a rule with no other is left out. hours: how long they fired in that time. flaps: episodes that began at most flap_within after the one before had ended. night_share: the share of episodes that began before day_begins or from day_ends on, in the rule''s own time zone (Asia/Shanghai if it has none).';

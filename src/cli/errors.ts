@@ -1,3 +1,4 @@
+import { HISTORY_REMOVED } from '#src/model/history-removed.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { harmless, harmlessMessage, printAside } from './output.ts'
 
@@ -44,9 +45,6 @@ export function whatToDoAbout(error: Error): string | undefined {
 function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : ''
 }
-
-/** `ferry_internal.expect_history` raises it for a moment whose versions were removed. */
-const HISTORY_REMOVED = 'FE001'
 
 /** Whether a path cannot be used. Ferry creates and opens files only in its data directory. */
 function isUnusablePath(error: Error): boolean {

@@ -46,3 +46,32 @@ export const insert = (store: TestStore, { from, to, ...version }: Ago<RuleVersi
   insertRuleVersion(store.pool, { ...version, ...times({ from, ...(to !== undefined && { to }) }) })
 export const fire = (store: TestStore, { from, to, ...firing }: Ago<Span>) =>
   insertFiring(store.pool, { ...firing, ...times({ from, ...(to !== undefined && { to }) }) })
+
+/** A rule edited so many minutes ago by these people, the last first. */
+export async function edited(
+  store: TestStore,
+  id: string,
+  folder: number,
+  edits: [ago: number, by: string][],
+) {
+  let to: number | undefined
+  for (const [ago, by] of edits) {
+    await insert(store, {
+      id,
+      name: `rule ${id} ${ago}`,
+      folder,
+      by,
+      from: ago,
+      ...(to !== undefined && { to }),
+    })
+    to = ago
+  }
+  await insert(store, {
+    id,
+    name: `rule ${id}`,
+    folder,
+    by: 'Nobody',
+    from: 60 * DAY,
+    ...(to !== undefined && { to }),
+  })
+}

@@ -214,7 +214,6 @@ test('mcp_risk names each reason, the gravest first, and finds nothing in a serv
     ['a', '1', 'medium', 'name used twice', null, '2 servers'],
     ['a', '2', 'medium', 'name used twice', null, '2 servers'],
     ['a', '3', 'medium', 'tool name used twice', 'same', '2 tools'],
-    ['a', '3', 'medium', 'tool name used twice', 'same', '2 tools'],
     ['a', '3', 'medium', 'tool writes', 'close_or_delete', 'close'],
     ['a', '3', 'medium', 'tool writes', 'issue-create', 'create'],
     ['a', '1', 'low', 'disabled but listed', null, 'status disabled'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { openTestStore, type TestStore } from '#test/support/store.ts'
+import { openTestStore } from '#test/support/store.ts'
 import { insertServerVersion } from '#test/support/versions.ts'
-import { ask, DAY, fire, HOUR, insert, minutesAgo } from './ask.ts'
+import { ask, DAY, edited, fire, HOUR, insert, minutesAgo } from './ask.ts'
 
 test('rules_by_folder, rules_by_team and rules_unowned count current rules; a team is a label, whatever its case', async () => {
   await using store = await openTestStore()
@@ -45,30 +45,6 @@ test('rules_by_folder, rules_by_team and rules_unowned count current rules; a te
     ['a', 1n, 'six', 'Grace'],
   ])
 })
-
-/** A rule edited so many minutes ago by these people, the last first. */
-async function edited(store: TestStore, id: string, folder: number, edits: [ago: number, by: string][]) {
-  let to: number | undefined
-  for (const [ago, by] of edits) {
-    await insert(store, {
-      id,
-      name: `rule ${id} ${ago}`,
-      folder,
-      by,
-      from: ago,
-      ...(to !== undefined && { to }),
-    })
-    to = ago
-  }
-  await insert(store, {
-    id,
-    name: `rule ${id}`,
-    folder,
-    by: 'Nobody',
-    from: 60 * DAY,
-    ...(to !== undefined && { to }),
-  })
-}
 
 test('editors shares the edits of a folder out, and says where only one person edits; an addition is no edit', async () => {
   await using store = await openTestStore()
@@ -182,27 +158,6 @@ test('changes_between says what a first reading found in that time', async () =>
     ['added', 'made', false],
     ['changed', 'is', false],
     ['added', 'server', true],
-  ])
-})
-
-test('mass_edits finds twenty rules of one person within an hour, also across the full hour', async () => {
-  await using store = await openTestStore()
-  for (let n = 0; n < 20; n++) {
-    await edited(store, `${100 + n}`, n % 2, [[DAY + n * 3, 'Ada']])
-    await edited(store, `${200 + n}`, 1, [[DAY + n * 4, 'Grace']])
-    await edited(store, `${400 + n}`, 1, [[DAY, n < 19 ? 'Joan' : 'Joanna']])
-    await edited(store, `${500 + n}`, 1, [[8 * DAY, 'Katherine']])
-  }
-  const often = Array.from({ length: 20 }, (_, n): [number, string] => [2 * DAY + n, 'Margaret'])
-  await edited(store, '300', 1, often)
-  expect(await ask(store, 'mass_edits', 'account updater_name began ended rules edits folders')).toEqual([
-    ['a', 'Ada', minutesAgo(DAY + 57), minutesAgo(DAY), 20, 20, 2],
-  ])
-  const { rows } = await store.pool.query(`select updater_name, rules from ferry.mass_edits(at_least => 15)`)
-  expect(rows).toEqual([
-    { updater_name: 'Grace', rules: 20 },
-    { updater_name: 'Ada', rules: 20 },
-    { updater_name: 'Joan', rules: 19 },
   ])
 })
 

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { DatabaseError } from 'pg'
 import type { Logger } from 'pino'
+import { HISTORY_REMOVED } from '#src/model/history-removed.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import type { TrustedProxy } from '#src/model/settings.ts'
 import type { Checked, TokenGuard } from '../token-guard.ts'
@@ -146,6 +148,8 @@ export class Answerer {
       return await work({ path, params, query, visitor, target, reader: target.reader })
     } catch (error) {
       if (error instanceof BadQuery) return wrongAddress(error.message, path)
+      if (error instanceof DatabaseError && error.code === HISTORY_REMOVED)
+        return wrongAddress(`${error.message} ${error.hint}`, path)
       if (error instanceof NotPossible) return notPossible(error.message, error.back)
       this.#options.log.warn({ error: reasonOf(error) }, 'A page of the console failed.')
       return request.method === 'POST' && backFrom

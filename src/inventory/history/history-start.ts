@@ -8,6 +8,11 @@ export function loadHistoryStart(pool: Pool): Promise<Date | null> {
   return findValue(pool, z.date().nullable(), `select nullif(ferry.history_start(), '-infinity')`)
 }
 
+/** Fails with the code `HISTORY_REMOVED` if the history starts later. */
+export async function expectHistory(pool: Pool, asOf: Date): Promise<void> {
+  await pool.query('select ferry_internal.expect_history($1)', [asOf])
+}
+
 /** From when on all runs are kept; null: from the beginning, since none was removed. */
 export function loadRunsStart(pool: Pool): Promise<Date | null> {
   return findValue(pool, z.date().nullable(), 'select (select runs_start_at from ferry.history)')

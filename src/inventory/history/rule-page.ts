@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { type Part, partOf } from '#src/db/list.ts'
 import { keyInstant, namedRowsOf } from '#src/db/rows.ts'
 import { MAX_LABELS_IN_WORDS, MAX_NAME_IN_WORDS, RULE_NAME_TEXT, RULE_TEXT } from '#src/inventory/schema.ts'
+import { expectHistory } from './history-start.ts'
 import { type InventoryFilter, type InventoryPlace, PagedRow } from './list-inventory.ts'
 import {
   type AddParam,
@@ -36,13 +37,14 @@ const BY: Readonly<Record<RuleSort, Sort>> = {
 
 export type RuleFilter = InventoryFilter & { readonly sort?: RuleSort | undefined }
 
-/** Returns at most `limit` rules after a place. Ordered by since when they fire, only those that do. */
+/** Returns at most `limit` rules after a place. Ordered by since when they fire, only those that do. Fails if the history starts later. */
 export async function loadRulePage(
   pool: Pool,
   filter: RuleFilter,
   after: InventoryPlace | null,
   limit: number,
 ): Promise<Part<PagedRow, InventoryPlace>> {
+  if (filter.asOf) await expectHistory(pool, filter.asOf)
   const params: unknown[] = []
   const param = paramsInto(params)
   const at = param(filter.asOf ?? 'infinity', 'timestamptz')

@@ -17,4 +17,4 @@ RETURNS TABLE (
   ) f
 $$;
 
-COMMENT ON FUNCTION ferry_internal.episodes IS 'The episodes of alert rules that fire, or ended after a time. began_seen: the rule was known before it began to fire, or was added then; else (a first reading found it firing, or it appeared so) nobody knows since when it fired. was_cleared: it ended, and the rule was still there; else the rule was removed while it fired, or it fires. For the reports.';
+COMMENT ON FUNCTION ferry_internal.episodes IS 'The episodes of alert rules that fire, or ended after a time. began_seen: the rule was known before it began to fire, or was added then; else (a first reading found it firing, it appeared so, or its versions of then were removed for their age) nobody knows since when it fired. was_cleared: it ended, and the rule was still there; else the rule was removed while it fired, or it fires. For the reports.';

@@ -1,28 +1,32 @@
--- Each edit counts the edits of the same person in the hour that it begins; where there are enough, hours that overlap
--- are one row.
+-- Counts the different rules of the hour that begins with each edit: an edit is the first one of its rule in the hours that begin
+-- after the one before, and not more than an hour before it. Hours with enough rules that overlap are one row.
 CREATE OR REPLACE FUNCTION ferry.mass_edits(since timestamptz DEFAULT NULL, at_least integer DEFAULT 20)
 RETURNS TABLE (
   account text, updater_id numeric(20, 0), updater_name text, began timestamptz, ended timestamptz, rules integer, edits integer,
   folders integer
-) LANGUAGE sql STABLE SET jit = off SET enable_mergejoin = off SET enable_nestloop = off SET enable_sort = off SET work_mem = '32MB' AS $$
+) LANGUAGE sql STABLE SET jit = off SET enable_mergejoin = off SET enable_nestloop = off SET work_mem = '32MB' AS $$
   WITH edits AS MATERIALIZED (
     SELECT e.* FROM ferry_internal.rule_edits(coalesce($1, now() - interval '7 days')) e
-  ), instants AS (
-    SELECT e.account, e.updater_id, e.edited_at, count(*) AS edits FROM edits e GROUP BY e.account, e.updater_id, e.edited_at
-  ), hours AS (
-    SELECT i.account, i.updater_id, i.edited_at,
-      sum(i.edits) OVER (PARTITION BY i.account, i.updater_id ORDER BY i.edited_at
-        RANGE BETWEEN CURRENT ROW AND interval '1 hour' FOLLOWING) AS edits
-    FROM instants i
+  ), firsts AS MATERIALIZED (
+    SELECT e.account, e.updater_id, e.edited_at AS at, greatest(e.edited_at - interval '1 hour',
+      lag(e.edited_at) OVER (PARTITION BY e.account, e.updater_id, e.id ORDER BY e.edited_at) + interval '1 microsecond') AS first_from
+    FROM edits e
+  ), steps AS (
+    SELECT s.account, s.updater_id, s.at, s.step, sum(s.step) OVER (PARTITION BY s.account, s.updater_id ORDER BY s.at) AS rules
+    FROM (
+      SELECT f.account, f.updater_id, f.first_from AS at, 1 AS step FROM firsts f
+      UNION ALL SELECT f.account, f.updater_id, f.at + interval '1 microsecond', -1 FROM firsts f
+      UNION ALL SELECT DISTINCT f.account, f.updater_id, f.at, 0 FROM firsts f
+    ) s
   ), chained AS (
-    SELECT h.account, h.updater_id, h.edited_at,
-      h.edited_at - lag(h.edited_at) OVER (PARTITION BY h.account, h.updater_id ORDER BY h.edited_at) > interval '1 hour' AS is_new
-    FROM hours h WHERE h.edits >= $2
+    SELECT h.account, h.updater_id, h.at,
+      h.at - lag(h.at) OVER (PARTITION BY h.account, h.updater_id ORDER BY h.at) > interval '1 hour' AS is_new
+    FROM steps h WHERE h.step = 0 AND h.rules >= $2
   ), numbered AS (
-    SELECT c.*, count(*) FILTER (WHERE c.is_new) OVER (PARTITION BY c.account, c.updater_id ORDER BY c.edited_at) AS burst
+    SELECT c.*, count(*) FILTER (WHERE c.is_new) OVER (PARTITION BY c.account, c.updater_id ORDER BY c.at) AS burst
     FROM chained c
   ), bursts AS MATERIALIZED (
-    SELECT n.account, n.updater_id, min(n.edited_at) AS began, max(n.edited_at) + interval '1 hour' AS until
+    SELECT n.account, n.updater_id, min(n.at) AS began, max(n.at) + interval '1 hour' AS until
     FROM numbered n GROUP BY n.account, n.updater_id, n.burst
   ), counted AS (
     SELECT b.account, b.updater_id, b.began, max(e.edited_at) AS ended, count(DISTINCT e.id) AS rules, count(*) AS edits,
@@ -34,7 +38,6 @@ RETURNS TABLE (
   SELECT c.account, c.updater_id, v.updater_name, c.began, c.ended, c.rules::int, c.edits::int, c.folders::int
   FROM counted c
   JOIN ferry.alert_rule_versions v ON v.id = c.first_rule AND v.account = c.account AND v.valid_from = c.began
-  WHERE c.rules >= $2
   ORDER BY c.rules DESC, c.began, c.account, c.updater_id
 $$;
 

@@ -43,14 +43,13 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     FROM servers s
     JOIN (SELECT account, server_name, count(*) AS servers FROM servers GROUP BY account, server_name HAVING count(*) > 1) n USING (account, server_name)
     UNION ALL
-    SELECT place, 'tool name used twice', name, n.tools || ' tools'
-    FROM tools
-    JOIN (SELECT place, name, count(*) AS tools FROM tools GROUP BY place, name HAVING count(*) > 1) n USING (place, name)
+    SELECT place, 'tool name used twice', name, count(*) || ' tools'
+    FROM tools WHERE name IS NOT NULL GROUP BY place, name HAVING count(*) > 1
     UNION ALL
     SELECT place, CASE WHEN v.deletes THEN 'tool deletes' ELSE 'tool writes' END, name, v.verb
-    FROM tools JOIN named v USING (name)
+    FROM (SELECT DISTINCT place, name FROM tools) t JOIN named v USING (name)
     UNION ALL
-    SELECT place, 'invisible characters', tool, 'U+' || upper(lpad(hex, greatest(4, length(hex)), '0'))
+    SELECT place, 'invisible characters', tool, min('U+' || upper(lpad(hex, greatest(4, length(hex)), '0')))
     FROM (
       SELECT place, NULL AS tool, server_name AS name, description FROM servers
       UNION ALL
@@ -65,6 +64,7 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     ) h
     CROSS JOIN LATERAL (SELECT to_hex(ascii(hidden)) AS hex) x
     WHERE hidden IS NOT NULL
+    GROUP BY place, tool
   )
   SELECT s.account, s.server_id, s.server_name, s.team_id, r.severity, f.reason, f.tool, f.detail, s.auth_mode
   FROM found f JOIN servers s USING (place) JOIN reasons r USING (reason)

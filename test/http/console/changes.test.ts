@@ -233,6 +233,15 @@ test('a wrong address is refused with the name of what is wrong', async () => {
   }
 })
 
+test('a list without filters refuses parameters too', async () => {
+  await using harness = await openConsoleHarness()
+  for (const path of ['/mcp/teams', '/ledger/schedules', '/ledger/holds']) {
+    const { status, text } = await harness.page(`${path}?asOf=24h`)
+    expect({ path, status }).toEqual({ path, status: 400 })
+    expect(text).toContain('this page has no parameter named asOf')
+  }
+})
+
 test('an empty history names the next step; one that does not match says so', async () => {
   await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
   for (const query of ['', '?kind=&by=']) {

@@ -61,7 +61,11 @@ test('a list of another moment says so, and of which part of the history nothing
   expect(await asOf('2999-01-01')).toContain('This moment is in the future')
   await harness.query(`insert into ferry.history (starts_at) values (now() - interval '2 hours')`)
   expect(await asOf('1h')).toContain('As it was known at')
-  expect(await asOf('3h')).toContain('The history starts at')
+  for (const path of ['/rules', '/rules.csv', '/servers', '/servers.csv']) {
+    const gone = await harness.page(`${path}?asOf=3h`)
+    expect(gone, path).toMatchObject({ status: 400, text: expect.stringContaining('The history starts at') })
+    expect((await harness.page(`${path}?asOf=1h`)).status, path).toBe(200)
+  }
 })
 
 test('servers are found by words of their name, description and address, as of any moment', async () => {

@@ -37,6 +37,9 @@ test('filters, tables and the foot of a page have the zone of the settings', asy
   )
   expect(text).toContain('<time datetime="2026-11-02T02:30:00.000Z">2026-11-02 03:30:00</time>')
   expect(text).toContain('Times in Europe/Berlin.')
+  const at = async (moment: string) => (await harness.page(`/at/${moment}`)).text
+  expect(await at('2026-11-02T03:30')).toContain('<h1>At <time datetime="2026-11-02T02:30:00.000Z">')
+  expect(await at('2026-11-02T03:30Z')).toContain('<h1>At <time datetime="2026-11-02T03:30:00.000Z">')
 })
 
 test('every list with times offers the last hour, day and week, and refuses a mirrored span', async () => {

@@ -80,20 +80,19 @@ export function massEdits(seen: Seen, sinceMs: number, atLeast: number): Row[] {
   return [...people].flatMap(([key, unsorted]) => {
     const edits = unsorted.toSorted((a, b) => a.fromMs - b.fromMs)
     const inHourOf = (ms: number) => edits.filter(one => one.fromMs >= ms && one.fromMs <= ms + HOUR_MS)
-    const busy = edits.map(one => one.fromMs).filter(ms => inHourOf(ms).length >= atLeast)
+    const rulesOf = (some: readonly { id: string }[]) => new Set(some.map(one => one.id)).size
+    const busy = edits.map(one => one.fromMs).filter(ms => rulesOf(inHourOf(ms)) >= atLeast)
     const bursts: { fromMs: number; toMs: number }[] = []
     for (const ms of busy) {
       const last = bursts.at(-1)
       if (last && ms - (last.toMs - HOUR_MS) <= HOUR_MS) last.toMs = ms + HOUR_MS
       else bursts.push({ fromMs: ms, toMs: ms + HOUR_MS })
     }
-    return bursts.flatMap(({ fromMs, toMs }) => {
+    return bursts.map(({ fromMs, toMs }) => {
       const of = edits.filter(one => one.fromMs >= fromMs && one.fromMs <= toMs)
-      const rules = new Set(of.map(one => one.id)).size
-      if (rules < atLeast) return []
       const endedMs = Math.max(...of.map(one => one.fromMs))
       const folders = new Set(of.map(one => one.folder)).size
-      return [[...JSON.parse(key), new Date(fromMs), new Date(endedMs), rules, of.length, folders]]
+      return [...JSON.parse(key), new Date(fromMs), new Date(endedMs), rulesOf(of), of.length, folders]
     })
   })
 }

@@ -76,18 +76,19 @@ export function risks(servers: Servers): Row[] {
   return servers.flatMap(({ account, id, of }) => {
     const row = (reason: string, tool: string | null = null): Row => [account, id, reason, tool]
     const same = servers.filter(one => one.account === account && one.of.name === of.name)
+    const names = (has: (tool: (typeof of.tools)[number]) => boolean) => [
+      ...new Set(of.tools.filter(has).map(({ name }) => name)),
+    ]
+    const isTwice = (name: string) => of.tools.filter(one => one.name === name).length > 1
     return [
       ...(of.url.startsWith('https:') ? [] : [row('no https')]),
       ...(of.auth === 'shared' ? [row('shared credentials')] : []),
       ...(of.status === 'disabled' ? [row('disabled but listed')] : []),
       ...(same.length > 1 ? [row('name used twice')] : []),
-      // Of each tool that has it.
-      ...of.tools.flatMap(({ name }) =>
-        of.tools.filter(one => one.name === name).length > 1 ? [row('tool name used twice', name)] : [],
-      ),
-      ...of.tools.flatMap(({ name }) => (VERBS[name] ? [row(VERBS[name], name)] : [])),
-      ...of.tools.flatMap(({ name, description }) =>
-        description?.includes('\u200B') ? [row('invisible characters', name)] : [],
+      ...names(({ name }) => isTwice(name)).map(name => row('tool name used twice', name)),
+      ...names(() => true).flatMap(name => (VERBS[name] ? [row(VERBS[name], name)] : [])),
+      ...names(({ description }) => !!description?.includes('\u200B')).map(name =>
+        row('invisible characters', name),
       ),
     ]
   })

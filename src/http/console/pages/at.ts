@@ -50,7 +50,7 @@ export const at: Page = {
   section: 'changes',
   access: 'read',
   async render({ path, params, query, reader, target: { accounts, timezone } }) {
-    const instant = parseInstant(params.instant ?? '')
+    const instant = parseInstant(params.instant ?? '', timezone)
     if (!instant) return null
     const { minutes, ...narrowed } = parsedQuery(query, Asked)
     const spanMs = Number(minutes) * 60_000

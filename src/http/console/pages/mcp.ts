@@ -16,9 +16,9 @@ export const servers = listPage({
   section: 'mcp',
   title: 'MCP servers',
   list: () => SERVER_LIST,
-  beside: async (request, { filter }) => ({
+  beside: (request, { filter }) => ({
     above: mcpTabs(PATH),
-    between: await asOfNote(request, filter.asOf),
+    between: asOfNote(request, filter.asOf),
     suggest: () => suggest(request.reader, 'mcp-servers', filter),
     columns: [
       {

@@ -1,4 +1,3 @@
-import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
 import { RULE_LIST } from '#src/inventory/history/inventory-lists.ts'
 import { suggest } from '#src/inventory/history/known-words.ts'
 import type { InventoryRow } from '#src/inventory/history/list-inventory.ts'
@@ -17,8 +16,8 @@ export const rules = listPage({
   section: 'rules',
   title: 'Rules',
   list: () => RULE_LIST,
-  beside: async (request, { filter }) => ({
-    between: await asOfNote(request, filter.asOf),
+  beside: (request, { filter }) => ({
+    between: asOfNote(request, filter.asOf),
     suggest: () => suggest(request.reader, 'alert-rules', filter),
     columns: [
       {
@@ -60,16 +59,10 @@ function instantOf(value: unknown): Date | null {
   return value instanceof Date ? value : null
 }
 
-/** Says what the list of another moment is, and if it is not all that there was. */
-export async function asOfNote(
-  { reader, target: { timezone } }: PageRequest,
-  asOf: Date | undefined,
-): Promise<Html | null> {
+/** Says what the list of another moment is. */
+export function asOfNote({ target: { timezone } }: PageRequest, asOf: Date | undefined): Html | null {
   if (!asOf) return null
   if (asOf > new Date())
     return html`<p class="notice warn">This moment is in the future: what is shown is the current state.</p>`
-  const start = await loadHistoryStart(reader)
-  if (start && start > asOf)
-    return html`<p class="notice warn">The history starts at ${time(start, timezone)}. What had ended before is not shown.</p>`
   return html`<p class="notice">As it was known at ${time(asOf, timezone)}.</p>`
 }
