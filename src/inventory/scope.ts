@@ -32,9 +32,26 @@ export function listedFoldersOf({ folders }: Scope) {
   return sql`${syncRuns.scope} -> 'folders' = ${JSON.stringify(folders)}::jsonb`
 }
 
+/** Whether a listing in this scope has rows of every folder, or of an inventory without folders. */
+export function coversAll({ folders }: Scope): boolean {
+  return folders === null || folders.includes(`${EVERY_FOLDER}`)
+}
+
 /** Selects the runs whose folders a listing in `scope` includes. */
 export function isCoveredBy(scope: Scope) {
-  return scope.folders?.includes(`${EVERY_FOLDER}`) ? undefined : listedFoldersOf(scope)
+  const { folders } = scope
+  return coversAll(scope)
+    ? undefined
+    : sql`${JSON.stringify(folders)}::jsonb @> (${syncRuns.scope} -> 'folders')`
+}
+
+/** Whether a run had exactly this scope. */
+export async function isScopeOf(client: PoolClient, runId: bigint, scope: Scope): Promise<boolean> {
+  const runs = await drizzleOf(client)
+    .select({ id: syncRuns.id })
+    .from(syncRuns)
+    .where(and(eq(syncRuns.id, runId), hadScope(scope)))
+  return runs.length === 1
 }
 
 /** Whether a complete listing was ever applied in this scope. */

@@ -177,7 +177,7 @@ test('a rule that moves to another folder is changed, not removed, whichever fol
   })
 })
 
-test('a complete listing ends the hold of another key, and an approval under another key ends it too', async () => {
+test('a complete listing ends the hold of another key, and an approval reaches into no other scope', async () => {
   await using harness = await openFerryHarness({ rules: 30 })
   await harness.sync()
   for (const key of ['second-key', 'third-key']) harness.sandbox.state.addKey({ key })
@@ -192,8 +192,20 @@ test('a complete listing ends the hold of another key, and an approval under ano
   harness.sandbox.state.replaceRulesBody('[]')
   const held = await syncInventory(second, request, NEVER)
   const third = await harness.openFerry({ FERRY_APP_KEY: 'third-key' })
-  expect(await approveRun(third, held.run, ADA, NEVER)).toMatchObject({ removed: 30 })
-  expect(await harness.query('select 1 from ferry.removal_holds where ended_at is null')).toEqual([])
+  const open = () => harness.query('select 1 from ferry.removal_holds where ended_at is null')
+  expect(await approveRun(third, held.run, ADA, NEVER)).toMatchObject({
+    status: 'succeeded',
+    removed: 0,
+    message: '30 rows stored before were not listed; the first run in a new scope removes nothing.',
+  })
+  // Nor does it once that scope is known: what was held was held in another.
+  expect(await approveRun(third, held.run, ADA, NEVER)).toMatchObject({ removed: 0 })
+  expect(await open()).toHaveLength(1)
+  expect(await harness.query('select from ferry.audit where action = $1', ['approve'])).toEqual([])
+  const again = await syncInventory(third, request, NEVER)
+  expect(again.status).toBe('held')
+  expect(await approveRun(third, again.run, ADA, NEVER)).toMatchObject({ removed: 30 })
+  expect(await open()).toEqual([])
 })
 
 test('approving a run never removes what a run of another folder held', async () => {

@@ -1,8 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
-import { and, drizzleOf, eq, isNotNull, sql } from '#src/db/drizzle.ts'
+import { and, drizzleOf, isNotNull, sql } from '#src/db/drizzle.ts'
 import type { RunStep } from '#src/inventory/runs/ledger.ts'
-import { removalHolds as holds, syncRuns } from '#src/inventory/schema.ts'
-import { isCoveredBy, ofInventory, type Scope } from '#src/inventory/scope.ts'
+import { alertRuleVersions, removalHolds as holds } from '#src/inventory/schema.ts'
+import { coversAll, ofInventory, type Scope } from '#src/inventory/scope.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { loadRejection } from './list-holds.ts'
 
@@ -31,24 +31,24 @@ export async function loadRejectedIds(
   return runs
 }
 
-/** Narrows a rejection to the rows that are still absent, if this scope covers its folders. */
+/**
+ * Narrows rejections to the rows that are still absent. Those that a listing in this scope could not have, since they are in other
+ * folders, stay.
+ */
 export async function narrowRejection(
   client: PoolClient,
   run: RunStep,
   scope: Scope,
   absent: readonly string[],
 ): Promise<void> {
-  const stillAbsent = sql`select id from unnest(${holds.rejected_ids}) id where id = any (${sql.param(absent)})`
+  const { account, id: rule, valid_to, folder_id } = alertRuleVersions
+  const isElsewhere = coversAll(scope)
+    ? sql`false`
+    : sql`not exists (select from ${alertRuleVersions} where ${account} = ${run.account} and ${rule} = absent_id::numeric
+        and ${valid_to} is null and ${folder_id} = any (${sql.param(scope.folders)}::numeric[]))`
+  const kept = sql`select absent_id from unnest(${holds.rejected_ids}) as r (absent_id) where absent_id = any (${sql.param(absent)}) or ${isElsewhere}`
   await drizzleOf(client)
     .update(holds)
-    .set({ rejected_ids: sql`nullif(array(${stillAbsent}), '{}')` })
-    .from(syncRuns)
-    .where(
-      and(
-        ofInventory(holds, run),
-        isNotNull(holds.rejected_ids),
-        eq(syncRuns.id, holds.last_run),
-        isCoveredBy(scope),
-      ),
-    )
+    .set({ rejected_ids: sql`nullif(array(${kept}), '{}')` })
+    .where(and(ofInventory(holds, run), isNotNull(holds.rejected_ids)))
 }

@@ -55,7 +55,7 @@ export function applyChanges<Row>(
   return writer.publish(async (client, step, opened) => {
     const isApproval = incomplete === null && run.policy.kind === 'approved'
     const held = isApproval ? await fenceWithHold(client, run.policy.heldBy, run.policy.ids) : null
-    const evidence = await loadFinalEvidence(client, { ...step, scope: source.scope }, absence)
+    const evidence = await loadFinalEvidence(client, { ...step, scope: source.scope }, absence, held)
     const removals = decideRemovals(incomplete, absence, run.policy, evidence)
     const removed = removedBy(removals)
     await closeVersions(client, source.table, step, removed)
@@ -124,7 +124,7 @@ async function settleHold(
 ): Promise<number> {
   let left = 0
   if (removals.kind === 'hold') await holdRemovals(client, step, scope, removals.ids)
-  if (policy.kind === 'approved' && held) {
+  if (policy.kind === 'approved' && removals.kind === 'remove' && held) {
     const { by, heldBy, ids: approved } = policy
     left = await endApproved(client, step, scope, held, { approved, absent })
     const of = { account: step.account, subjectKind: 'run', subject: `${heldBy}` } as const

@@ -32,7 +32,7 @@ export type Absence = { readonly absent: readonly string[]; readonly current: nu
 
 /** What earlier runs and people have said, as far as removals depend on it. */
 export type Evidence = {
-  /** Whether a complete listing was ever applied in this scope. */
+  /** Whether a complete listing was ever applied in this scope; of an approval, whether the rows were held in it. */
   readonly isScopeKnown: boolean
   /** The ids whose removal a person rejected, each with the run that held it. */
   readonly rejected: ReadonlyMap<string, string>
@@ -56,9 +56,9 @@ export function decideRemovals(
   { isScopeKnown, rejected, left }: Evidence,
 ): Removals {
   if (incomplete !== null) return { kind: 'partial', why: incomplete }
-  if (policy.kind === 'approved') return { kind: 'remove', ids: absent.filter(id => policy.ids.has(id)) }
   if (absent.length === 0) return { kind: 'remove', ids: [] }
   if (!isScopeKnown) return { kind: 'keep', absent: absent.length, because: 'new scope' }
+  if (policy.kind === 'approved') return { kind: 'remove', ids: absent.filter(id => policy.ids.has(id)) }
   if (policy.kind === 'accepted') return { kind: 'remove', ids: absent }
 
   const before = absent.flatMap(id => rejected.get(id) ?? [])

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
-import { loadLeftIds, lockOpenHold } from '#src/inventory/holds/holds.ts'
+import { type LockedHold, loadLeftIds, lockOpenHold } from '#src/inventory/holds/holds.ts'
 import { loadRejectedIds } from '#src/inventory/holds/rejected-rows.ts'
-import { isScopeKnown, type Scope } from '#src/inventory/scope.ts'
+import { isScopeKnown, isScopeOf, type Scope } from '#src/inventory/scope.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { type Absence, type Evidence, NO_EVIDENCE } from './decide.ts'
 
@@ -22,12 +22,18 @@ export async function loadEvidence(
   }
 }
 
-/** The same, to publish by: until the transaction ends, nobody can decide about the open hold. */
+/**
+ * The same, to publish by: until the transaction ends, nobody can decide about the open hold. What a person approved was held in the
+ * scope of its last run, `held`: in another, other rows may be seen.
+ */
 export async function loadFinalEvidence(
   client: PoolClient,
   run: Scoped,
   absence: Pick<Absence, 'absent'>,
+  held: LockedHold | null,
 ): Promise<Evidence> {
-  if (absence.absent.length > 0) await lockOpenHold(client, run)
-  return loadEvidence(client, run, absence)
+  if (absence.absent.length === 0) return NO_EVIDENCE
+  if (held === null) await lockOpenHold(client, run)
+  const evidence = await loadEvidence(client, run, absence)
+  return held ? { ...evidence, isScopeKnown: await isScopeOf(client, held.lastRun, run.scope) } : evidence
 }
