@@ -1,6 +1,7 @@
 import { domainToUnicode } from 'node:url'
 import { ANY_ADDRESS, decodedText, holds, holdsAddress } from '#src/model/addresses.ts'
 import { firstOf } from '#src/model/cut-text.ts'
+import { cleanString } from '#src/platform/clean-text.ts'
 import { asciiForm } from './spellings.ts'
 
 /*
@@ -75,7 +76,11 @@ export function withoutRecipients(message: string, addressees: readonly Addresse
   let shown = masked(isEscaped ? decoded : text, all)
   if (holdsAny(shown, all)) shown = shown.replace(/\S+/g, word => (holdsAny(word, all) ? MASK : word))
   if (holdsAny(shown, all)) return MASK
-  return firstOf(shown, text.length < message.length ? Math.min(MAX_SHOWN, shown.length - MARGIN) : MAX_SHOWN)
+  // Decoded, it may have what Postgres does not store.
+  return firstOf(
+    cleanString(shown),
+    text.length < message.length ? Math.min(MAX_SHOWN, shown.length - MARGIN) : MAX_SHOWN,
+  )
 }
 
 /** Masks a recipient: `a…@example.com`. */

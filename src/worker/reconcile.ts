@@ -78,6 +78,7 @@ export class Reconciler {
     const { sync, import: imports } = this.#queues
     // Before anything is enqueued: an import that is to be held must not be sent.
     await this.#context.noticeDatabase()
+    await this.#recordPresence()
     const { targets } = this.#facts
     const { due, nextInMs, clock } = await this.#dueFinder.find(this.#schedules)
     this.#watchClock(clock)
@@ -96,7 +97,6 @@ export class Reconciler {
     }
     if (unfinished.targets) await saveFreshnessTargets(pool, targets)
     if (unfinished.imports) await reconcileImports(this.#context, imports)
-    await this.#recordPresence()
     return Math.max(nextInMs, LOOK_AGAIN_MS)
   }
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { findByIndex } from '#src/db/planner.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { findColumn, Int8 } from '#src/db/rows.ts'
+import { countOf, findColumn, Int8 } from '#src/db/rows.ts'
 import { isSamePage } from '#src/imports/page.ts'
 import { IS_CLAIM_EXPIRED } from '#src/imports/states.ts'
 import { endClaim, findExpired } from './batch-in-flight.ts'
@@ -11,10 +11,15 @@ import { WORKER_LOST } from './pause.ts'
 
 /**
  * Ends the expired claims of an import: their worker died, or could not reach Postgres. Returns how many. The row of the
- * import is locked before those of its batches, as everywhere.
+ * import is locked before those of its batches, as everywhere; if another transaction has it, `ifBusy` says what to do.
  */
-export function reclaimImport(pool: Pool, importId: bigint): Promise<number> {
+export function reclaimImport(
+  pool: Pool,
+  importId: bigint,
+  ifBusy: 'wait' | 'pass over' = 'wait',
+): Promise<number> {
   return inTransaction(pool, async client => {
+    if (ifBusy === 'pass over' && countOf(await client.query(LOCK_IF_FREE, [importId])) === 0) return 0
     const { resend } = await lockImport(client, importId)
     await findByIndex(client)
     const expired = await findExpired(client, importId)
@@ -22,6 +27,8 @@ export function reclaimImport(pool: Pool, importId: bigint): Promise<number> {
     return expired.length
   })
 }
+
+const LOCK_IF_FREE = 'select from ferry.imports where id = $1 for update skip locked'
 
 /** Ends the expired claims of all imports of a page, this one included. */
 export async function reclaimExpiredOfPage(pool: Pool, importId: bigint): Promise<void> {
@@ -34,21 +41,28 @@ export async function reclaimExpiredOfPage(pool: Pool, importId: bigint): Promis
      where i.id = $1`,
     [importId],
   )
-  await reclaimImports(pool, expired)
+  await reclaimImports(pool, expired, 'wait')
 }
 
 /** SQL that says whether any claim has expired. */
 export const ANY_EXPIRED_IN_SQL = `exists (select from ferry.import_batches b where ${IS_CLAIM_EXPIRED})`
 
-/** Ends the expired claims of all imports, whatever their status; returns how many. */
+/**
+ * Ends the expired claims of all imports, whatever their status; returns how many. An import that another transaction has, such as a
+ * purge, keeps nobody from the others: it is left to the next time.
+ */
 export async function reclaimExpired(pool: Pool): Promise<number> {
   const ofAll = `select distinct b.import_id from ferry.import_batches b where ${IS_CLAIM_EXPIRED}`
-  return reclaimImports(pool, await findColumn(pool, Int8, ofAll))
+  return reclaimImports(pool, await findColumn(pool, Int8, ofAll), 'pass over')
 }
 
 /** One after another: a transaction that locked several imports could wait for one that locks them in another order. */
-async function reclaimImports(pool: Pool, imports: readonly bigint[]): Promise<number> {
+async function reclaimImports(
+  pool: Pool,
+  imports: readonly bigint[],
+  ifBusy: 'wait' | 'pass over',
+): Promise<number> {
   let reclaimed = 0
-  for (const id of imports) reclaimed += await reclaimImport(pool, id)
+  for (const id of imports) reclaimed += await reclaimImport(pool, id, ifBusy)
   return reclaimed
 }

@@ -220,6 +220,18 @@ test('a long message is cut, between characters, after recipients were masked', 
   expect(withoutRecipients(`${long} `.repeat(40), people(long))).not.toContain('y')
 })
 
+test.each([
+  'component abc%00 of',
+  'value \\ud800 of',
+  'value %ud800 of',
+  'value &#xd800; of',
+  'value &#0; of',
+])('what Postgres does not store is in no text that was decoded: %s', words => {
+  const shown = withoutRecipients(`${words} a@b.example is wrong`, people('a@b.example'))
+  expect(shown).toMatch(/ of <recipient> is wrong$/)
+  expect(shown.isWellFormed() && !shown.includes('\0')).toBe(true)
+})
+
 test('a long message costs no more than a short one', () => {
   const message = 'a@b.example '.repeat(500_000)
   expect(withoutRecipients(message, people('a@b.example'))).toHaveLength(1_000)
