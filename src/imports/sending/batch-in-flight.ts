@@ -106,6 +106,8 @@ export async function endClaim(
   const resent = (end.to === 'ready' || end.to === 'split') && end.resent
   const becomesUncertain = resent || end.to === 'uncertain'
   const isDecided = end.to === 'sent' || end.to === 'rejected'
+  // Lines set aside may not have been in the call whose outcome is unknown: they must not be uncertain with the halves.
+  const isCarved = end.to === 'split' && batch.setAside.length > 0 && (batch.uncertain || resent)
   await client.query(
     `update ferry.import_batches set state = $2, claim = null, claim_ends_at = null,
        set_aside = coalesce($3::bigint[], set_aside), resends = resends + $4::int,
@@ -114,7 +116,7 @@ export async function endClaim(
      where id = $1`,
     [
       batch.id,
-      STATES[end.to],
+      isCarved ? 'ready' : STATES[end.to],
       end.to === 'ready' ? end.setAside : null,
       resent ? 1 : 0,
       becomesUncertain,
@@ -125,7 +127,8 @@ export async function endClaim(
       details.message,
     ],
   )
-  if (end.to === 'split') await client.query('select ferry_internal.split_batch($1)', [batch.id])
+  if (isCarved) await client.query('select ferry_internal.carve_batch($1, false)', [batch.id])
+  else if (end.to === 'split') await client.query('select ferry_internal.split_batch($1)', [batch.id])
   if (end.to === 'uncertain') {
     await client.query(
       `select ferry_internal.carve_batch(id, $2) from ferry.import_batches where id = $1 and set_aside <> '{}'`,

@@ -121,8 +121,8 @@ export function leaveOutSent(pool: Pool, exclusion: Exclusion): Promise<boolean>
 }
 
 /**
- * A batch without any row left becomes `left out`. If all rows left of a batch are set aside, they are sent again. The
- * batches that were split into these have their rows in range too.
+ * A batch without any row left becomes `left out`. If all rows left of a batch are set aside, they are sent again, and none of
+ * them need have been in a call whose outcome is unknown. The batches that were split into these have their rows in range too.
  */
 const EXCLUDE_ROWS = `
   with recursive page as materialized (
@@ -154,7 +154,7 @@ const EXCLUDE_ROWS = `
     from thinned t join ferry.import_batches p on p.id = t.id
   )
   update ferry.import_batches p set rows = n.rows,
-    state = case when n.is_empty then 'left out' else p.state end, uncertain = p.uncertain and not n.is_empty,
+    state = case when n.is_empty then 'left out' else p.state end, uncertain = p.uncertain and cardinality(n.set_aside) < n.rows,
     set_aside = case when cardinality(n.set_aside) < n.rows then n.set_aside else '{}' end,
     reasons = case when p.state = 'suspect' or cardinality(n.set_aside) < n.rows then n.reasons else '{}' end
   from thinner n where p.id = n.id`

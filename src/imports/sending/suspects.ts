@@ -73,9 +73,15 @@ export function isAsked(reasons: string): string {
 
 /**
  * Forgets what rows were blamed for before a pause: what was wrong may have been corrected since. Only of suspects that the
- * person who resumed was asked about the reason stays: refused again, they are rejects.
+ * person who resumed was asked about the reason stays: refused again, they are rejects. Rows set aside of an uncertain batch may
+ * not have been in the call whose outcome is unknown: each becomes a batch of its own, which is not uncertain.
  */
 export async function forgetBlame(client: PoolClient, importId: bigint): Promise<void> {
+  await client.query(
+    `select ferry_internal.carve_batch(id, false) from ferry.import_batches
+     where import_id = $1 and state = 'ready' and uncertain and set_aside <> '{}'`,
+    [importId],
+  )
   await client.query(
     `update ferry.import_batches set state = 'ready', set_aside = '{}',
        reasons = case when state = 'suspect' and ${isAsked('reasons')} then reasons else '{}' end

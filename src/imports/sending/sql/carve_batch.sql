@@ -1,6 +1,6 @@
--- Puts smaller batches in the place of one, uncertain or sent, of which lines are set aside: those were not in the call, so
--- each is to be sent alone, as uncertain as it was before it, and what lies between them stays as it is. If the batch was sent,
--- the reasons of those lines stay too: refused alone, they are rejects.
+-- Puts smaller batches in the place of one, uncertain, sent, or ready and uncertain, of which lines are set aside: those were not in
+-- the call, so each is to be sent alone, as uncertain as it was before it, and what lies between them stays as it is. If the batch
+-- was sent, the reasons of those lines stay too: refused alone, they are rejects.
 -- The two settings: see claim_batch.sql.
 CREATE OR REPLACE FUNCTION ferry_internal.carve_batch(p_batch bigint, p_was_uncertain boolean) RETURNS void LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$

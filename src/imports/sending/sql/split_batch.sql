@@ -1,5 +1,5 @@
 -- Puts two smaller batches in the place of one that has at least two rows. What made the whole uncertain, or was sent
--- again, is so for either; lines set aside are back in.
+-- again, is so for either; lines set aside are back in (of an uncertain batch, see carve_batch.sql).
 -- The two settings: see claim_batch.sql.
 CREATE OR REPLACE FUNCTION ferry_internal.split_batch(p_batch bigint) RETURNS void LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
