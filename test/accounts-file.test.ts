@@ -84,6 +84,11 @@ describe('the accounts file', () => {
     ['plain http', [{ ...eu, baseUrl: 'http://eu.example.com' }], /account eu would send its app_key/],
     ['one key under two limits', [eu, { ...eu, name: 'eu2' }], /give both the same limitGroup/],
     [
+      'one key under two limits, its address written in two ways',
+      [eu, { ...eu, name: 'eu2', baseUrl: `${eu.baseUrl.toUpperCase().replace('HTTPS', 'https')}:443/` }],
+      /give both the same limitGroup/,
+    ],
+    [
       'two limits in one group',
       [
         { ...eu, limitGroup: 'g', listLimit: '1/1s' },

@@ -118,11 +118,11 @@ async function discard(
   const { loadSummaryRow } = await import('#src/imports/reporting/summary.ts')
   let left: bigint | null = null
   try {
-    const confirmed = (await discardStaging(pool, id)) ? null : await loadSummaryRow(pool, id)
-    left = confirmed && id
+    const other = (await discardStaging(pool, id)) ? null : await loadSummaryRow(pool, id)
+    left = other && id
     printAside(
-      confirmed
-        ? `ferry: import ${id} was confirmed meanwhile, and is ${confirmed.status}. \`ferry imports pause ${id}\` stops it.`
+      other
+        ? `ferry: somebody else decided about import ${id} meanwhile: it is ${other.status}. \`ferry imports show ${id}\` shows it.`
         : 'ferry: nothing was sent; the rows that were read were discarded',
     )
   } catch (error) {

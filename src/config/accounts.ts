@@ -161,13 +161,20 @@ function keyOf(found: Found | null, mistakes: string[]): Secret | null {
   return null
 }
 
+/** Whether two addresses are one: `https://API.example.com:443/` and `https://api.example.com`. */
+function isSameAddress(a: string, b: string): boolean {
+  return new URL(a).href === new URL(b).href
+}
+
 /** Checks that accounts which the platform counts together share a limitGroup, and that a group has one limit. */
 function sharedLimits(accounts: readonly Account[]): string[] {
   const mistakes: string[] = []
   for (const [index, account] of accounts.entries()) {
     const earlier = accounts.slice(0, index)
     const limits = limitsOf(account)
-    const same = earlier.find(other => other.keyHash === account.keyHash && other.baseUrl === account.baseUrl)
+    const same = earlier.find(
+      other => other.keyHash === account.keyHash && isSameAddress(other.baseUrl, account.baseUrl),
+    )
     const group = earlier.find(other => other.limitGroup === account.limitGroup)
     if (same && same.limitGroup !== account.limitGroup) {
       mistakes.push(

@@ -1,7 +1,7 @@
 import { type ImportStatus, isActive } from '#src/model/import.ts'
 import { type ImportAction, isAllowed } from '#src/model/import-moves.ts'
 import type { NextStep } from '#src/model/next-step.ts'
-import { TOO_MANY_REJECTS } from './states.ts'
+import { FIRST_ROWS_SENT, TOO_MANY_REJECTS } from './states.ts'
 
 /** The facts that decide which commands help with an import. A fact left out is unknown, or not true. */
 export type ImportStanding = {
@@ -13,6 +13,9 @@ export type ImportStanding = {
   readonly pauseCode?: string | null
   readonly isPurged?: boolean
 }
+
+/** Pauses before which a person looks at the rejects. */
+const REJECTS_TO_SEE: readonly string[] = [TOO_MANY_REJECTS, FIRST_ROWS_SENT]
 
 /**
  * Returns what a person may do about an import that does not go on, or does not end, by itself: commands, in the order in
@@ -26,7 +29,8 @@ export function nextSteps(of: ImportStanding): readonly NextStep[] {
     does: 'writes the rejected rows to a file, to be corrected and imported',
   }
   if (isActive(status)) return []
-  const isAboutRejects = status === 'completed' || (status === 'paused' && pauseCode === TOO_MANY_REJECTS)
+  const isAboutRejects =
+    status === 'completed' || (status === 'paused' && REJECTS_TO_SEE.includes(pauseCode ?? ''))
   const may = (action: ImportAction) => isAllowed(action, { status, uncertain, stagedAt: null })
   return [
     ...(isAboutRejects && rejected > 0 && !isPurged ? [rejects] : []),

@@ -98,7 +98,7 @@ test.skipIf(!canOpenTerminal)(
       const act = () => confirmImport(cli.ferry.pool, id, ADA)
       const { code, shown } = await inTerminal(command, cli.env, { input, act })
       expect(shown).toContain(
-        `ferry: import ${id} was confirmed meanwhile, and is queued. \`ferry imports pause ${id}\` stops it.`,
+        `ferry: somebody else decided about import ${id} meanwhile: it is queued. \`ferry imports show ${id}\` shows it.`,
       )
       expect(shown).not.toContain('nothing was sent')
       expect(shown).toContain(`"import":"${id}"`)

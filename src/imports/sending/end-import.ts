@@ -68,7 +68,14 @@ export function endImport({ pool, importId, lease }: ClaimContext): Promise<EndR
         const { status } = await moveImport(client, found, {
           event: 'exhaust',
           ...(decision.left === 'rows'
-            ? { left: 'rows', pause: firstRowsSent(importId, decision.firstRows, remainder.heldRows) }
+            ? {
+                left: 'rows',
+                pause: firstRowsSent(importId, {
+                  firstRows: decision.firstRows,
+                  heldRows: remainder.heldRows,
+                  rejected: found.rejected_by_platform,
+                }),
+              }
             : { left: decision.left }),
         })
         return { what: 'ended', status }

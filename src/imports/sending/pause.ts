@@ -109,19 +109,34 @@ function checkTheImport(rejected: number): string {
 }
 
 /** The pause of an import that was to send some rows first; the outcome of `heldRows` of them is unknown. */
-export function firstRowsSent(id: bigint, firstRows: number, heldRows: number): Pause {
-  return {
-    code: FIRST_ROWS_SENT,
-    requestId: null,
-    message:
-      heldRows > 0
-        ? `The first ${firstRows} rows have been tried; the outcome of ${heldRows} of them is unknown.`
-        : `The first ${firstRows} rows have been sent.`,
-    whatToDo:
-      heldRows > 0
-        ? `Check the status page, record the outcome with \`${resolveAsSent(id)}\` (or \`--as resend\`); then resume the import, or cancel it.`
-        : 'Check the status page; then resume the import, or cancel it.',
+export function firstRowsSent(
+  id: bigint,
+  { firstRows, heldRows, rejected }: { firstRows: number; heldRows: number; rejected: number },
+): Pause {
+  const pause = { code: FIRST_ROWS_SENT, requestId: null }
+  if (heldRows > 0) {
+    return {
+      ...pause,
+      message: `The first ${firstRows} rows have been tried; the outcome of ${heldRows} of them is unknown.`,
+      whatToDo: `Check the status page, record the outcome with \`${resolveAsSent(id)}\` (or \`--as resend\`); then resume the import, or cancel it.`,
+    }
   }
+  const whatToDo = 'then resume the import, or cancel it.'
+  return rejected === 0
+    ? {
+        ...pause,
+        message: `The first ${firstRows} rows have been sent.`,
+        whatToDo: `Check the status page; ${whatToDo}`,
+      }
+    : {
+        ...pause,
+        message: `Of the first ${firstRows} rows, ${wereDone(firstRows - rejected, 'sent')} and ${wereDone(rejected, 'rejected by the platform')}.`,
+        whatToDo: `Check the status page and the rejects; ${whatToDo}`,
+      }
+}
+
+function wereDone(rows: number, what: string): string {
+  return `${rows} ${rows === 1 ? 'was' : 'were'} ${what}`
 }
 
 /** The pause of an import of which another may have sent some rows, where one of the two is to hold uncertain rows. */

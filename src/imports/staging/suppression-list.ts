@@ -67,7 +67,9 @@ async function readRecipients(
   sink: Sink,
   between: () => Promise<void>,
 ): Promise<void> {
-  const fields = fieldsOf(null, {}).slice(RECIPIENT, RECIPIENT + 1)
+  const fields = fieldsOf(null, {})
+    .slice(RECIPIENT, RECIPIENT + 1)
+    .map(field => ({ ...field, isListed: true as const }))
   const { bytes, all } = await peek(source.content, HEAD)
   const format = sniffFormat(bytes, source.name)
   const [firstLine = ''] = bytes.toString('utf8').trimStart().split('\n', 1)

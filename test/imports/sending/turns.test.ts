@@ -52,3 +52,16 @@ test('imports that wait for a closed limit ask once a second, not all the time',
   // Four calls, five seconds apart. Asking every 20 ms would be more than 600 times.
   expect(asked).toBeLessThan(250)
 })
+
+test('an import that died waiting keeps no other from its turn after the clock was set back', async () => {
+  await using harness = await openImportHarness()
+  const shared = limitOf('group:shared')
+  const [first, second] = [await claimerOf(harness, 'one', shared), await claimerOf(harness, 'two', shared)]
+  expect(await second.claim()).toBe('claimed')
+  expect(await first.claim()).toBe('wait')
+  await harness.query(`update ferry.imports set wants_at = now() + interval '1 hour' where id = $1`, [
+    first.importId,
+  ])
+  await second.leaveWindow()
+  expect(await second.claim()).toBe('claimed')
+})

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
-import { loadSummary } from '#src/imports/reporting/summary.ts'
+import { loadSummary, loadSummaryRow } from '#src/imports/reporting/summary.ts'
+import { stepsOf } from '#src/imports/reporting/waits-for.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { ADA } from '#test/support/acted-by.ts'
@@ -84,6 +85,22 @@ test('the first rows are not called sent when it is unknown whether they arrived
     pause_message: 'The first 2 rows have been tried; the outcome of 2 of them is unknown.',
     pause_what_to_do: expect.stringContaining(`ferry imports resolve ${id} --as sent`),
   })
+})
+
+test('of first rows that the platform rejects, it is said how many were sent, and the rejects are offered', async () => {
+  await using harness = await openImportHarness()
+  const id = await harness.stage({ rows: 6, firstRows: 4 })
+  faults(harness, NAMING)
+  expect(await harness.work(id)).toBe('paused')
+  expect(await harness.importRow(id)).toMatchObject({
+    pause_code: 'FirstRowsSent',
+    pause_message: 'Of the first 4 rows, 3 were sent and 1 was rejected by the platform.',
+    pause_what_to_do: expect.stringContaining('the rejects'),
+  })
+  const row = await loadSummaryRow(harness.ferry.pool, id)
+  expect(stepsOf(row!).map(({ command }) => command)).toContain(
+    `ferry imports rejects ${id} --out rejects-${id}.csv`,
+  )
 })
 
 test('a row that may have arrived before it was rejected is called resent by the import that sends it', async () => {

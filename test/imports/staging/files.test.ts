@@ -134,6 +134,15 @@ test('stdin cannot be two files', async () => {
   await expect(stageImport(harness.store, '-', options, { signal: NEVER })).rejects.toThrow('named twice')
 })
 
+test('a suppression list with an unknown header is named, with what to do about it', async () => {
+  const suppress = await harness.file('Unsubscribed\nada@example.com\n')
+  const { message, whatToDo } = await harness.refusal('email\nben@example.com\n', { suppress })
+  expect(message).toBe('The suppression list has no column for the recipient; its columns are Unsubscribed.')
+  expect(whatToDo).toBe(
+    'Call the column email in the list, or leave only that column in it, without a header.',
+  )
+})
+
 test('a file of only bad rows is staged with only rejects', async () => {
   const staged = await harness.stage('email,all\nx,yes\n,yes\na@example.com,maybe\nb@example.com\n')
 

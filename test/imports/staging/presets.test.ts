@@ -94,6 +94,12 @@ test("Statuspage's own import file needs no header", async () => {
   expect(staged.file.mapped).toEqual({ recipient: 'email', mode: 'mode' })
 })
 
+test('it may have two columns alone', async () => {
+  const content = 'email,ada@example.com\nsms,+15550100\nemail,ben@example.com\n'
+  const staged = await harness.stage(content, { from: 'statuspage', all: true })
+  expect(staged.summary).toMatchObject({ read: 3, rejected: 0, suppressed: 1, pending: 2 })
+})
+
 test('a file that does not tell who has confirmed is refused, until a column is named for it', async () => {
   const content = 'email,all,opted_in\nada@example.com,yes,true\nben@example.com,yes,false\n'
 

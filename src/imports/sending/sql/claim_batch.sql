@@ -114,7 +114,8 @@ BEGIN
     -- Imports that wait for permits of one limit at the same time take turns.
     SELECT FROM ferry.imports o
     WHERE o.finished_at IS NULL AND o.status = 'running' AND o.wants_limit = p_limit_key AND o.id <> v.id
-      AND o.wants_at > v_now - p_turn_lapses_ms * interval '1 ms'
+      -- After the database's clock was set back, a wish of before says nothing.
+      AND o.wants_at > v_now - p_turn_lapses_ms * interval '1 ms' AND o.wants_at <= clock_timestamp()
       AND (coalesce(o.served_at, '-infinity'), o.id) < (coalesce(v.served_at, '-infinity'), v.id)
       AND (o.retry_at <= v_now) IS NOT FALSE
   ) THEN

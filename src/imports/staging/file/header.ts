@@ -14,6 +14,8 @@ export type Field = {
   readonly isMapped?: true
   /** The product whose exports have it, if no other file has. */
   readonly product?: string
+  /** It is that of a suppression list, which `--map` does not name. */
+  readonly isListed?: true
 }
 
 /** The first four fields, in this order. */
@@ -135,6 +137,12 @@ export function columnMissing(header: readonly string[], field: Field): FileRefu
     return new FileRefused(
       `This does not look like an export of ${field.product}: it has no column ${column}.`,
       `Leave out --from, or name the column that holds it with --map ${field.name}=COLUMN.`,
+    )
+  }
+  if (field.isListed) {
+    return new FileRefused(
+      `The suppression list has no column for the ${field.name}; its columns are ${shown}.`,
+      'Call the column email in the list, or leave only that column in it, without a header.',
     )
   }
   const near = header.find(column => wanted.includes(nameOf(column))) ?? nearest(header, field)

@@ -41,7 +41,8 @@ export const statuspage: Preset = {
   },
   headerOf([mode, address, ...rest]) {
     const isRow = /^(?:email|sms)$/i.test(mode?.trim() ?? '') && /@|^\+?\d+$/.test(address?.trim() ?? '')
-    return isRow ? ['mode', 'email', 'skip_confirmation', ...rest.slice(1).map(() => '')] : null
+    const named = rest.length > 0 ? ['mode', 'email', 'skip_confirmation'] : ['mode', 'email']
+    return isRow ? [...named, ...rest.slice(1).map(() => '')] : null
   },
 }
 
