@@ -361,6 +361,119 @@ COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabl
 COMMENT ON COLUMN ferry.mcp_risk.tool IS 'The tool, if the reason concerns one.';
 COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character, both counts.';
 --> statement-breakpoint
+CREATE OR REPLACE FUNCTION ferry.nights(since timestamptz DEFAULT NULL)
+RETURNS TABLE (
+  account text, night date, status text, snapshot bigint, taken_at timestamptz, alert_rules_run bigint, mcp_servers_run bigint
+) LANGUAGE sql STABLE AS $$
+  WITH taken AS (
+    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.every_night, p.weekdays,
+      p.account IS NOT NULL AS has_target,
+      -- One that was taken by hand stands for the night, which ends at the time of the schedule all the same.
+      coalesce(s.slot, greatest(s.taken_at,
+        ((s.taken_at AT TIME ZONE t.timezone)::date + (l.last_slot AT TIME ZONE t.timezone)::time) AT TIME ZONE t.timezone)) AS at,
+      (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
+      -- The interval of the nightly schedule, without its hour of grace.
+      greatest(round(extract(epoch FROM t.every_night - interval '1 hour') / 86400), 1)::integer AS every
+    FROM ferry.snapshots s
+    LEFT JOIN ferry.freshness_targets p ON p.account = s.account AND p.resource = 'mcp-servers'
+    CROSS JOIN LATERAL (
+      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.night, interval '25 hours') AS every_night
+    ) t
+    -- The last one before them may begin a gap, however long ago it was.
+    JOIN (
+      SELECT b.account, max(b.taken_at) FILTER (WHERE b.taken_at < coalesce($1, now() - interval '30 days') - interval '1 day') AS before,
+        max(b.slot) AS last_slot
+      FROM ferry.snapshots b GROUP BY b.account
+    ) l ON l.account = s.account
+    WHERE s.taken_at >= coalesce(l.before, '-infinity')
+  ), found AS (
+    -- Of several snapshots of a night, the one of the schedule, else the last.
+    SELECT DISTINCT ON (t.account, t.night) t.* FROM taken t ORDER BY t.account, t.night, t.slot IS NULL, t.id DESC
+  ), missed AS (
+    SELECT f.account, f.night + n AS night, f.timezone
+    FROM (
+      SELECT o.*, lead(o.night) OVER (PARTITION BY o.account ORDER BY o.night) AS next_night FROM found o
+    ) f
+    CROSS JOIN LATERAL generate_series(1, coalesce(
+      f.next_night - f.night - 1,
+      -- Tonight counts as missed an hour after its time.
+      floor(extract(epoch FROM now() - f.at - greatest(f.every_night - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
+    -- An account without a freshness target has missed nothing lately.
+    WHERE (f.next_night IS NOT NULL OR f.has_target OR f.at > now() - interval '30 days')
+      AND CASE WHEN f.weekdays IS NULL THEN n % f.every = 0 ELSE extract(isodow FROM f.night + n) = ANY (f.weekdays) END
+  )
+  SELECT n.account, n.night, n.status, n.id, n.taken_at, n.alert_rules_run, n.mcp_servers_run
+  FROM (
+    SELECT f.account, f.night, f.status, f.id, f.taken_at, f.alert_rules_run, f.mcp_servers_run, f.timezone FROM found f
+    UNION ALL
+    SELECT m.account, m.night, 'missed', NULL, NULL, NULL, NULL, m.timezone FROM missed m
+  ) n
+  WHERE n.night >= (coalesce($1, now() - interval '30 days') AT TIME ZONE n.timezone)::date
+  ORDER BY n.night DESC, n.account
+$$;
+
+COMMENT ON FUNCTION ferry.nights IS 'Each night since the first snapshot: account, night (the date in FERRY_TIMEZONE), status (succeeded, held, partial, or missed: no snapshot; where the schedule is uneven, but not by days of the week, missed nights are guessed by its longest interval), snapshot (snapshots.id), taken_at, and its two runs. Since: 30 days ago by default.';
+--> statement-breakpoint
+-- Debug logging is on since the last version without it ended, or since the rule was first seen.
+CREATE OR REPLACE VIEW ferry.rules_debug_left_on AS
+  SELECT v.account, v.id, v.name, v.folder_id, v.team, v.enabled, s.valid_from AS since, clock_timestamp() - s.valid_from AS on_for,
+    CASE WHEN o.valid_to IS NOT NULL THEN o.valid_to = s.valid_from WHEN s.valid_from >= (SELECT ferry.history_start()) THEN false END AS switch_seen, s.updater_id, s.updater_name
+  FROM ferry.alert_rule_versions c
+  JOIN ferry.alert_rule_versions v ON v.id = c.id AND v.account = c.account AND v.valid_to IS NULL
+  LEFT JOIN LATERAL (
+    SELECT o.valid_to FROM ferry.alert_rule_versions o
+    WHERE o.id = v.id AND o.account = v.account AND o.valid_from < v.valid_from AND NOT o.debug_log_enabled
+    ORDER BY o.valid_from DESC LIMIT 1
+  ) o ON true
+  CROSS JOIN LATERAL (
+    SELECT s.valid_from, s.updater_id, s.updater_name FROM ferry.alert_rule_versions s
+    WHERE s.id = v.id AND s.account = v.account AND s.valid_from >= coalesce(o.valid_to, '-infinity')
+    ORDER BY s.valid_from LIMIT 1
+  ) s
+  WHERE c.valid_to IS NULL AND c.debug_log_enabled
+  ORDER BY since, account, id;
+
+COMMENT ON VIEW ferry.rules_debug_left_on IS 'The current alert rules with debug logging on, longest first: since when, and who had last edited them at that time.';
+SELECT ferry_internal.describe_columns('ferry.rules_debug_left_on', 'ferry.alert_rule_versions');
+COMMENT ON COLUMN ferry.rules_debug_left_on.since IS 'Since when it has been on, as observed.';
+COMMENT ON COLUMN ferry.rules_debug_left_on.on_for IS 'How long it has been on.';
+COMMENT ON COLUMN ferry.rules_debug_left_on.switch_seen IS 'Whether Ferry saw it being switched on. If not, it was on when the rule was first seen, or seen again after it had been removed. Null: unknown, because the history before history_start() was pruned; then it may have been on earlier.';
+COMMENT ON COLUMN ferry.rules_debug_left_on.updater_id IS 'Who had last edited the rule at that time, according to the platform.';
+COMMENT ON COLUMN ferry.rules_debug_left_on.updater_name IS 'The name of that person.';
+--> statement-breakpoint
+-- A rule is off since its last enabled version ended, or since the rule was first seen.
+CREATE OR REPLACE VIEW ferry.rules_switched_off AS
+  SELECT v.account, v.id, v.name, v.folder_id, v.team, f.since, clock_timestamp() - f.since AS off_for,
+    CASE WHEN o.valid_to IS NOT NULL THEN o.valid_to = f.since WHEN f.since >= (SELECT ferry.history_start()) THEN false END AS switch_seen, f.updater_id, f.updater_name
+  FROM ferry.alert_rule_versions v
+  LEFT JOIN LATERAL (
+    SELECT o.valid_to FROM ferry.alert_rule_versions o
+    WHERE o.id = v.id AND o.account = v.account AND o.valid_from < v.valid_from AND o.enabled
+    ORDER BY o.valid_from DESC LIMIT 1
+  ) o ON true
+  LEFT JOIN LATERAL (
+    -- Nothing to look up if the current version is the first one that is off.
+    SELECT s.valid_from, s.updater_id, s.updater_name FROM ferry.alert_rule_versions s
+    WHERE s.id = v.id AND s.account = v.account AND s.valid_from >= coalesce(o.valid_to, '-infinity')
+      AND v.valid_from > coalesce(o.valid_to, '-infinity')
+    ORDER BY s.valid_from LIMIT 1
+  ) s ON true
+  CROSS JOIN LATERAL (
+    SELECT coalesce(s.valid_from, v.valid_from) AS since,
+      CASE WHEN s.valid_from IS NULL THEN v.updater_id ELSE s.updater_id END AS updater_id,
+      CASE WHEN s.valid_from IS NULL THEN v.updater_name ELSE s.updater_name END AS updater_name
+  ) f
+  WHERE v.valid_to IS NULL AND NOT v.enabled
+  ORDER BY f.since DESC, v.account, v.id;
+
+COMMENT ON VIEW ferry.rules_switched_off IS 'The current alert rules that are disabled, most recent first: since when, and who had last edited them at that time.';
+SELECT ferry_internal.describe_columns('ferry.rules_switched_off', 'ferry.alert_rule_versions');
+COMMENT ON COLUMN ferry.rules_switched_off.since IS 'Since when it has been disabled, as observed.';
+COMMENT ON COLUMN ferry.rules_switched_off.off_for IS 'How long it has been disabled.';
+COMMENT ON COLUMN ferry.rules_switched_off.switch_seen IS 'Whether Ferry saw it being disabled. If not, it was disabled when the rule was first seen, or seen again after it had been removed. Null: unknown, because the history before history_start() was pruned; then it may have been disabled earlier.';
+COMMENT ON COLUMN ferry.rules_switched_off.updater_id IS 'Who had last edited the rule at that time, according to the platform.';
+COMMENT ON COLUMN ferry.rules_switched_off.updater_name IS 'The name of that person.';
+--> statement-breakpoint
 CREATE OR REPLACE FUNCTION ferry.time_to_clear(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, team text, episodes integer, p50 interval, p90 interval, longest interval, removed integer, began_unseen integer
@@ -390,6 +503,31 @@ RETURNS TABLE (
 $$;
 
 COMMENT ON FUNCTION ferry.time_to_clear IS 'How long the episodes lasted that were cleared since a time (null: seven days ago), by the team of the rule: half of them at most p50, nine in ten at most p90. Two kinds of episodes that ended are only counted: those whose rule was removed while it fired (removed), and those that were cleared but not seen to begin, because a first reading found the rule firing, it appeared so, or its versions of then were removed for their age (began_unseen). A begin and an end are known to one poll, so an episode may have been shorter or longer by one poll interval.';
+--> statement-breakpoint
+-- A complete reading says nothing of a row that it quarantined, nor of one whose removal it held. Of a row that came twice, the first
+-- was read all the same.
+CREATE OR REPLACE FUNCTION ferry_internal.unseen_since(runs bigint[])
+RETURNS TABLE (run_id bigint, id text, first_run bigint) LANGUAGE sql STABLE AS $$
+  WITH RECURSIVE quarantined AS (
+    SELECT q.until_run AS run_id, q.id, q.run_id AS first_run FROM ferry.quarantined_rows q
+    WHERE q.until_run = ANY ($1) AND q.id IS NOT NULL AND q.reason NOT IN ('a row with the same id came before it', 'the same id came in the listing of another folder; that row is used')
+    UNION ALL
+    SELECT n.run_id, n.id, q.run_id FROM quarantined n
+    JOIN ferry.quarantined_rows q ON q.until_run = n.first_run AND q.id = n.id AND q.run_id < n.first_run
+  )
+  SELECT u.run_id, u.id, min(u.first_run) FROM (
+    SELECT n.run_id, n.id, n.first_run FROM quarantined n
+    UNION ALL
+    SELECT r.id, h.id, coalesce(h.since_run, o.opened_by_run) FROM ferry.sync_runs r
+    JOIN ferry.removal_holds o ON o.account = r.account AND o.resource = r.resource AND o.opened_by_run < r.id
+      AND (o.ended_at BETWEEN r.started_at AND r.finished_at OR o.outcome = 'rejected')
+    CROSS JOIN LATERAL unnest(o.ids, o.since_runs) h (id, since_run)
+    WHERE r.id = ANY ($1) AND h.id IS NOT NULL
+  ) u
+  GROUP BY u.run_id, u.id
+$$;
+
+COMMENT ON FUNCTION ferry_internal.unseen_since IS 'Rules and servers about which the complete readings before these runs (sync_runs.id) said nothing: their rows were quarantined, or their removal was held, from first_run on. For around.';
 --> statement-breakpoint
 CREATE OR REPLACE FUNCTION ferry.alert_rules_as_of(at timestamptz)
 RETURNS TABLE (
@@ -612,3 +750,87 @@ CREATE OR REPLACE FUNCTION ferry.rules_noisy(
 $$;
 
 COMMENT ON FUNCTION ferry.rules_noisy IS 'The alert rules that fired since a time (null: seven days ago), most episodes first: at most this many (null: all), of one account if it is named; in_all says how many there are. An episode that was not seen to begin (a first reading found the rule firing, it appeared so, or its versions of then were removed for their age) counts only in hours, and a rule with no other is left out. hours: how long they fired in that time. flaps: episodes that began at most flap_within after the one before had ended. night_share: the share of episodes that began before day_begins or from day_ends on, in the rule''s own time zone (Asia/Shanghai if it has none).';
+--> statement-breakpoint
+-- What is observed by a reading happened after the reading before it: both ends are shown, and a row belongs to each span that
+-- it may have happened in, up to what the first complete reading after the span observed. Only runs that observed something are
+-- looked at, so an hour costs what it holds.
+CREATE OR REPLACE FUNCTION ferry.around(at timestamptz, span interval DEFAULT '1 hour')
+RETURNS TABLE (
+  since timestamptz, observed_at timestamptz, kind text, account text, inventory text, id text, name text, folder_id numeric(20, 0),
+  team text, labels jsonb, who text, before jsonb, after jsonb, while_firing boolean, run_id bigint
+) LANGUAGE sql STABLE SET jit = off AS $$
+  WITH readings AS MATERIALIZED (
+    SELECT g.* FROM ferry_internal.readings_between($1 - $2, $1 + $2) g WHERE ferry_internal.expect_history($1 - $2)
+  ), runs AS MATERIALIZED (
+    SELECT r.* FROM (
+      SELECT g.account, g.inventory, min(coalesce(g.since_run, 0)) AS first, max(coalesce(g.run_id, 9223372036854775807)) AS last
+      FROM readings g GROUP BY g.account, g.inventory
+    ) i
+    CROSS JOIN LATERAL (
+      SELECT r.id, r.account, r.resource, r.started_at, r.applied_at, r.first_read, r.status FROM ferry.sync_runs r
+      WHERE r.account = i.account AND r.resource = i.inventory AND r.id BETWEEN i.first AND i.last
+        AND (r.added + r.changed + r.removed + r.fired + r.recovered > 0 OR r.status = 'held')
+        -- Not by the index of instants: it has the runs of all later times.
+        AND coalesce(r.applied_at, '-infinity') >= $1 - $2
+      OFFSET 0
+    ) r
+  ), observed AS MATERIALIZED (
+    SELECT o.*, coalesce(u.first_run, o.run_id) AS unseen_from
+    FROM ferry_internal.observed_by(ARRAY(SELECT r.id FROM runs r)) o
+    LEFT JOIN ferry_internal.unseen_since(ARRAY(SELECT r.id FROM runs r)) u ON u.run_id = o.run_id AND u.id = o.id
+  ), covered AS MATERIALIZED (
+    SELECT * FROM ferry_internal.covered_since(ARRAY(
+      SELECT o.unseen_from FROM observed o UNION SELECT r.id FROM runs r WHERE r.status = 'held'))
+  ), begun AS MATERIALIZED (
+    SELECT p.unseen_from, p.seen_in, l.since, l.absent_since
+    FROM (SELECT DISTINCT o.unseen_from, o.seen_in FROM observed o) p
+    CROSS JOIN LATERAL (
+      SELECT max(c.since) AS since, max(c.absent_since) AS absent_since FROM covered c
+      WHERE c.run_id = p.unseen_from AND (p.seen_in IS NULL OR c.folders ? '0' OR c.folders ? p.seen_in::text)
+    ) l
+  )
+  SELECT e.* FROM (
+    SELECT CASE WHEN o.kind IN ('rule.removed', 'server.removed') OR o.before ? 'folder_id' THEN b.absent_since ELSE b.since END, o.observed_at, o.kind, o.account, o.inventory, o.id, o.name, o.folder_id, o.team, o.labels, o.who, o.before, o.after,
+      o.while_firing, o.run_id
+    FROM observed o
+    JOIN begun b ON b.unseen_from = o.unseen_from AND b.seen_in IS NOT DISTINCT FROM o.seen_in
+    UNION ALL
+    SELECT r.started_at, r.applied_at, 'inventory.first_read', r.account, r.resource, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+      jsonb_build_object('rows', r.first_read), NULL, r.id
+    FROM runs r WHERE r.first_read > 0
+    UNION ALL
+    SELECT (SELECT max(c.absent_since) FROM covered c WHERE c.run_id = r.id AND (c.folders ? '0'
+        OR c.folders = (SELECT o.folders FROM ferry_internal.complete_runs o WHERE o.id = r.id))),
+      r.applied_at, 'removals.held', r.account, r.resource, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+      jsonb_build_object('rows', count(*)), NULL, r.id
+    FROM runs r
+    JOIN ferry.removal_holds o ON o.account = r.account AND o.resource = r.resource AND r.id BETWEEN o.opened_by_run AND o.last_run
+    CROSS JOIN LATERAL unnest(o.ids, o.since_runs) h (id, since_run)
+    WHERE r.status = 'held' AND h.since_run = r.id
+    GROUP BY r.id, r.applied_at, r.account, r.resource
+    UNION ALL
+    SELECT g.since_applied, g.applied_at, 'blind', g.account, g.inventory, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+      (SELECT jsonb_build_object('error_code', r.error_code) FROM ferry.sync_runs r
+       WHERE r.account = g.account AND r.resource = g.inventory AND r.id > coalesce(g.since_run, 0)
+         AND r.id < coalesce(g.run_id, 9223372036854775807) AND r.status IN ('failed', 'partial')
+       ORDER BY r.id DESC LIMIT 1), NULL, g.run_id
+    FROM readings g WHERE g.is_blind
+    UNION ALL
+    SELECT a.at, a.at, 'decision', a.account, NULL, a.subject_id, a.action || ' ' || a.subject_kind, NULL, NULL, NULL, a.actor, NULL,
+      jsonb_build_object('because', a.because), NULL, NULL
+    FROM ferry.audit a WHERE a.at BETWEEN $1 - $2 AND $1 + $2
+    UNION ALL
+    SELECT i.started_at, i.started_at, 'import.started', i.account, NULL, i.id::text, i.file, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    FROM ferry.imports i WHERE i.started_at BETWEEN $1 - $2 AND $1 + $2
+    UNION ALL
+    SELECT i.finished_at, i.finished_at, 'import.ended', i.account, NULL, i.id::text, i.file, NULL, NULL, NULL, NULL, NULL,
+      jsonb_build_object('status', i.status), NULL, NULL
+    FROM ferry.imports i WHERE i.finished_at BETWEEN $1 - $2 AND $1 + $2
+  ) e
+  WHERE coalesce(e.since, '-infinity') <= $1 + $2 AND coalesce(e.observed_at, 'infinity') >= $1 - $2
+    -- What happened after the end of the span is not in it; what was done at its end is.
+    AND (e.since IS DISTINCT FROM $1 + $2 OR e.observed_at = e.since)
+  ORDER BY e.observed_at NULLS LAST, e.kind <> 'blind', e.account, e.inventory, e.kind, e.id
+$$;
+
+COMMENT ON FUNCTION ferry.around IS 'What happened around a moment, an hour before and after by default, in the order in which it was observed. Each row happened after since and not later than observed_at; since is null if nobody knows since when it may have. kind: rule.added, rule.changed, rule.disabled, rule.enabled, rule.removed, rule.returned, rule.fired, rule.cleared; server.added, server.changed, server.removed, server.returned; tool.added, tool.removed, tool.changed; decision (of a person, see audit); import.started, import.ended; inventory.first_read and removals.held (rows in after; what is held is removed later, or not at all); blind: nothing complete was read from since to observed_at (null: to this day) for longer than the freshness target, so nothing is known of that time. while_firing: a rule was changed while it fired. before and after: the fields that differ. Raises an error if the history starts later.';

@@ -18,6 +18,8 @@ export type RuleSummary = {
   readonly names: readonly string[]
   /** How many people did it, as far as the platform tells; ids and names of the first. */
   readonly people: number
+  /** How many of the rules they did it to: of the others nobody knows. */
+  readonly byPeople: number
   readonly peopleIds: readonly string[]
   readonly peopleNames: readonly string[]
   /** Of changes: the fields, without those about the edit, and how many rules have no other change. */
@@ -77,17 +79,18 @@ function inMessages(found: readonly Found[]): (readonly [Found, ...Found[]])[] {
   const ofPeople = found.filter(({ summary }) => summary.kind !== 'rule.removed')
   const [first, ...others] = ofPeople
   const people = new Set(ofPeople.flatMap(({ summary }) => summary.peopleIds))
-  const isOfOne = people.size === 1 && ofPeople.every(({ summary }) => summary.people === 1)
+  const isOfOne = people.size === 1 && ofPeople.every(({ summary }) => summary.byPeople === summary.rules)
   if (!first || !isOfOne) return found.map(one => [one])
   return [[first, ...others], ...found.filter(one => !ofPeople.includes(one)).map(one => [one] as const)]
 }
 
 function dataOf({ kind, ...summary }: RuleSummary, details: boolean): EventData {
-  const { rules, ids, names, people, peopleIds, peopleNames, fields, outsideBasicView } = summary
+  const { rules, ids, names, people, byPeople, peopleIds, peopleNames, fields, outsideBasicView } = summary
   return {
     rules,
     ruleIds: ids,
     ...(kind !== 'rule.removed' && { people, peopleIds }),
+    ...(people > 0 && byPeople < rules && { byPeople }),
     ...(kind === 'rule.changed' && { fields, outsideBasicView }),
     ...(details && { names, ...(kind !== 'rule.removed' && { by: peopleNames }) }),
   }

@@ -31,7 +31,7 @@ const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
   },
   'removals.held': {
     raised: ({ inventory, run, rows }) =>
-      `Run ${run} holds the removal of ${rows} ${inventory}: too many disappeared at once. Look with \`ferry runs show ${run}\`, then run \`ferry runs approve ${run}\` or \`ferry runs reject ${run}\`.`,
+      `Run ${run} holds the removal of ${rows} ${inventory} until somebody decides. Look with \`ferry runs show ${run}\`, then run \`ferry runs approve ${run}\` or \`ferry runs reject ${run}\`.`,
     resolved: ({ inventory, run }) => `The removals of ${inventory} that run ${run} held were decided.`,
   },
   'run.failing': {
@@ -121,11 +121,13 @@ function oneLine(name: string): string {
   return cutText(name.replace(/[\p{C}\p{Z}]+/gu, ' ').trim(), 80)
 }
 
-function byWhom({ people, peopleIds, by }: EventData): string {
+/** `byPeople`: how many of the rules somebody is known to have done it to, if not all. */
+function byWhom({ people, byPeople, peopleIds, by }: EventData): string {
   const count = typeof people === 'number' ? people : 0
   if (count === 0) return ''
-  if (Array.isArray(by)) return ` by ${listOf(by, count)}`
-  return count === 1 ? ` by one person (id ${listOf(peopleIds, 1)})` : ` by ${count} people`
+  const some = byPeople === undefined ? '' : `, ${byPeople} of them`
+  if (Array.isArray(by)) return `${some} by ${listOf(by, count)}`
+  return `${some} by ${count === 1 ? `one person (id ${listOf(peopleIds, 1)})` : `${count} people`}`
 }
 
 /** What a change altered: `(enabled, labels)`, and how many edits altered nothing that Ferry reads. */

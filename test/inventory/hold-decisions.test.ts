@@ -68,6 +68,14 @@ test('an approval waits for a decision under way, and finds that its hold has en
   await expect(fencing).rejects.toThrow(HoldEnded)
 })
 
+test('a run holds what it found gone, not what later runs did', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  for (const listed of [EVERYTHING, EVERYTHING]) await syncListed(harness, [listed])
+  const runs = [await syncListed(harness, [EVERYTHING.slice(0, 28)]), await syncListed(harness, [HALF])]
+  const counts = runs.map(({ run }) => loadHeldIds(harness.ferry.pool, run).then(ids => ids.length))
+  expect(await Promise.all(counts)).toEqual([12, 20])
+})
+
 test('a rejection waits for a run that decides about the rows that are absent', async () => {
   await using harness = await openHeld('default')
   let rejecting: Promise<unknown> | undefined

@@ -47,6 +47,18 @@ test('without details a message has ids, counts and a link, and no word of the p
   expect(JSON.stringify(bodies())).not.toMatch(/Eve|rule 1/)
 })
 
+test('of rules that nobody is known to have added, a message names nobody', async () => {
+  await using harness = await setup({})
+  const { state, notifier, bodies } = harness
+  const now = BigInt(Math.floor(Date.now() / 1_000))
+  for (const created_at of [now - 864_000n, now - 864_000n, now]) state.addRule({ created_at, ...EVE })
+  await harness.sync()
+  await notifier.look()
+  const [message] = bodies()
+  expect(message.data).toMatchObject({ rules: 3, people: 1, byPeople: 1 })
+  expect(message.data.summary).toContain(': 3 alert rules were added, 1 of them by one person (id 8): ')
+})
+
 test('with details it has names of rules and people, which a chat shows as text in one line', async () => {
   await using harness = await setup({ details: true, format: 'slack' })
   const { ids, state, notifier, bodies } = harness

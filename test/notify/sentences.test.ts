@@ -47,7 +47,7 @@ test.each([
     'removals.held',
     'raised',
     {},
-    'Run 7 holds the removal of 3 alert-rules: too many disappeared at once. Look with `ferry runs show 7`, then run `ferry runs approve 7` or `ferry runs reject 7`.',
+    'Run 7 holds the removal of 3 alert-rules until somebody decides. Look with `ferry runs show 7`, then run `ferry runs approve 7` or `ferry runs reject 7`.',
   ],
   ['removals.held', 'resolved', {}, 'The removals of alert-rules that run 7 held were decided.'],
   ['run.failing', 'raised', {}, 'the last runs of alert-rules failed: `ferry freshness` says why.'],

@@ -140,3 +140,15 @@ test('rules_longest_firing has the longest episode of each rule, whole, also if 
     ['one', minutesAgo(10 * DAY), minutesAgo(6 * DAY), { intervalMs: 4 * DAY * 60_000 }],
   ])
 })
+
+test('nobody saw a rule being switched that returned so', async () => {
+  await using store = await openTestStore()
+  await insert(store, { name: 'was on', from: 9 * DAY, to: 5 * DAY, debug: false })
+  await insert(store, { name: 'returned', from: 3 * DAY, to: 2 * DAY, enabled: false, debug: true })
+  await insert(store, { name: 'is off', from: 2 * DAY, enabled: false, debug: true })
+  for (const report of ['rules_switched_off', 'rules_debug_left_on']) {
+    expect(await ask(store, report, 'name since switch_seen')).toEqual([
+      ['is off', minutesAgo(3 * DAY), false],
+    ])
+  }
+})

@@ -26,6 +26,8 @@ const Summary = z.object({
   ids: z.array(z.string()),
   names: z.array(z.string()),
   people: z.number(),
+  /** How many of the rules were done by somebody who is known. */
+  byPeople: z.number(),
   peopleIds: z.array(z.string()),
   peopleNames: z.array(z.string()),
   fields: z.array(z.string()),
@@ -141,7 +143,7 @@ const SUMMARY = `
   select c.kind, count(*)::int as rules,
     array_agg(c.id::text order by c.nth) filter (where c.nth <= $9) as ids,
     array_agg(left(c.name, ${MAX_NAME}) order by c.nth) filter (where c.nth <= $9) as names,
-    (select count(*)::int from persons p where p.kind = c.kind) as people,
+    (select count(*)::int from persons p where p.kind = c.kind) as people, count(c.person)::int as by_people,
     array(select p.person::text from persons p where p.kind = c.kind and p.nth <= $9 order by p.nth) as people_ids,
     array(select left(p.name, ${MAX_NAME}) from persons p where p.kind = c.kind and p.nth <= $9 order by p.nth) as people_names,
     coalesce((select a.fields from altered a where a.kind = c.kind), '{}') as fields,

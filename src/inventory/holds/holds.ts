@@ -154,14 +154,15 @@ const HOLD_THE_REST = `
   select account, resource, opened_by_run, last_run, opened_at, $2::text[], $3::bigint[], true
   from ferry.removal_holds where id = $1`
 
-/** The ids that a run holds, while its hold is open. */
+/** The ids that a run holds, while its hold is open: not those that only later runs hold. */
 export async function loadHeldIds(pool: Pool, runId: bigint): Promise<readonly string[]> {
   const [hold] = await drizzleOf(pool)
-    .select({ ids: holds.ids })
+    .select(HELD)
     .from(syncRuns)
     .innerJoin(holds, IS_HOLD_OF_RUN)
     .where(eq(syncRuns.id, runId))
-  return hold?.ids ?? []
+  const later = new Set(hold && addedAfter(runId, hold))
+  return hold?.ids.filter(id => !later.has(id)) ?? []
 }
 
 /** The ids whose removal waits for a person although a person decided about others of the same hold. */

@@ -46,7 +46,8 @@ RETURNS TABLE (
       jsonb_build_object('rows', r.first_read), NULL, r.id
     FROM runs r WHERE r.first_read > 0
     UNION ALL
-    SELECT (SELECT max(c.absent_since) FROM covered c WHERE c.run_id = r.id AND (r.resource = 'mcp-servers' OR c.folders ? '0')),
+    SELECT (SELECT max(c.absent_since) FROM covered c WHERE c.run_id = r.id AND (c.folders ? '0'
+        OR c.folders = (SELECT o.folders FROM ferry_internal.complete_runs o WHERE o.id = r.id))),
       r.applied_at, 'removals.held', r.account, r.resource, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
       jsonb_build_object('rows', count(*)), NULL, r.id
     FROM runs r

@@ -5,7 +5,10 @@ RETURNS TABLE (
   WITH taken AS (
     SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.every_night, p.weekdays,
       p.account IS NOT NULL AS has_target,
-      coalesce(s.slot, s.taken_at) AS at, (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
+      -- One that was taken by hand stands for the night, which ends at the time of the schedule all the same.
+      coalesce(s.slot, greatest(s.taken_at,
+        ((s.taken_at AT TIME ZONE t.timezone)::date + (l.last_slot AT TIME ZONE t.timezone)::time) AT TIME ZONE t.timezone)) AS at,
+      (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
       -- The interval of the nightly schedule, without its hour of grace.
       greatest(round(extract(epoch FROM t.every_night - interval '1 hour') / 86400), 1)::integer AS every
     FROM ferry.snapshots s
@@ -15,7 +18,8 @@ RETURNS TABLE (
     ) t
     -- The last one before them may begin a gap, however long ago it was.
     JOIN (
-      SELECT b.account, max(b.taken_at) FILTER (WHERE b.taken_at < coalesce($1, now() - interval '30 days') - interval '1 day') AS before
+      SELECT b.account, max(b.taken_at) FILTER (WHERE b.taken_at < coalesce($1, now() - interval '30 days') - interval '1 day') AS before,
+        max(b.slot) AS last_slot
       FROM ferry.snapshots b GROUP BY b.account
     ) l ON l.account = s.account
     WHERE s.taken_at >= coalesce(l.before, '-infinity')

@@ -1,7 +1,7 @@
 -- A rule is off since its last enabled version ended, or since the rule was first seen.
 CREATE OR REPLACE VIEW ferry.rules_switched_off AS
   SELECT v.account, v.id, v.name, v.folder_id, v.team, f.since, clock_timestamp() - f.since AS off_for,
-    CASE WHEN o.valid_to IS NOT NULL THEN true WHEN f.since >= (SELECT ferry.history_start()) THEN false END AS switch_seen, f.updater_id, f.updater_name
+    CASE WHEN o.valid_to IS NOT NULL THEN o.valid_to = f.since WHEN f.since >= (SELECT ferry.history_start()) THEN false END AS switch_seen, f.updater_id, f.updater_name
   FROM ferry.alert_rule_versions v
   LEFT JOIN LATERAL (
     SELECT o.valid_to FROM ferry.alert_rule_versions o
@@ -27,6 +27,6 @@ COMMENT ON VIEW ferry.rules_switched_off IS 'The current alert rules that are di
 SELECT ferry_internal.describe_columns('ferry.rules_switched_off', 'ferry.alert_rule_versions');
 COMMENT ON COLUMN ferry.rules_switched_off.since IS 'Since when it has been disabled, as observed.';
 COMMENT ON COLUMN ferry.rules_switched_off.off_for IS 'How long it has been disabled.';
-COMMENT ON COLUMN ferry.rules_switched_off.switch_seen IS 'Whether Ferry saw it being disabled. If not, it was disabled when the rule was first seen. Null: unknown, because the history before history_start() was pruned; then it may have been disabled earlier.';
+COMMENT ON COLUMN ferry.rules_switched_off.switch_seen IS 'Whether Ferry saw it being disabled. If not, it was disabled when the rule was first seen, or seen again after it had been removed. Null: unknown, because the history before history_start() was pruned; then it may have been disabled earlier.';
 COMMENT ON COLUMN ferry.rules_switched_off.updater_id IS 'Who had last edited the rule at that time, according to the platform.';
 COMMENT ON COLUMN ferry.rules_switched_off.updater_name IS 'The name of that person.';

@@ -1,9 +1,10 @@
--- A complete reading says nothing of a row that it quarantined, nor of one whose removal it held.
+-- A complete reading says nothing of a row that it quarantined, nor of one whose removal it held. Of a row that came twice, the first
+-- was read all the same.
 CREATE OR REPLACE FUNCTION ferry_internal.unseen_since(runs bigint[])
 RETURNS TABLE (run_id bigint, id text, first_run bigint) LANGUAGE sql STABLE AS $$
   WITH RECURSIVE quarantined AS (
     SELECT q.until_run AS run_id, q.id, q.run_id AS first_run FROM ferry.quarantined_rows q
-    WHERE q.until_run = ANY ($1) AND q.id IS NOT NULL
+    WHERE q.until_run = ANY ($1) AND q.id IS NOT NULL AND q.reason NOT IN ('a row with the same id came before it', 'the same id came in the listing of another folder; that row is used')
     UNION ALL
     SELECT n.run_id, n.id, q.run_id FROM quarantined n
     JOIN ferry.quarantined_rows q ON q.until_run = n.first_run AND q.id = n.id AND q.run_id < n.first_run

@@ -2,6 +2,8 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
 import { recordWorker } from '#src/db/workers.ts'
+import { limits } from '#src/http/console/now/limits.ts'
+import type { NowFacts } from '#src/http/console/now/load-now.ts'
 import { cancelImport } from '#src/imports/control/decide.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
 import { finishRun, NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
@@ -242,4 +244,25 @@ test('what is late, and schedules that failed or are paused, come first', async 
   expect(schedules.slice(0, 2)).toEqual(['snapshot-inventory', 'prune'])
   // Which of the others is due next depends on what time it is.
   expect(schedules.slice(2).sort()).toEqual(['poll-alert-rules', 'poll-mcp-servers'])
+})
+
+test('a limit that accounts share is one, whichever of them called in a minute', () => {
+  const operation = 'list-alert-rules'
+  const minutes = ['a', 'a, b', 'b', 'c', 'd'].map((account, n) => {
+    return { minute: new Date(n * 60_000), account, operation, calls: 1, share: 0.1 * n, refused: 0 }
+  })
+  const configured = ['a', 'b', 'c'].map(account => {
+    const limit = { limitKey: account === 'c' ? 'account:c' : 'group:g', windows: [] }
+    return { account, operation, limit }
+  })
+  const page = limits(
+    { limits: minutes } as unknown as NowFacts,
+    { limits: configured, timezone: 'UTC' },
+    new Date(300_000),
+  )
+  expect(cellsOf(`${page}`, 'Calls of the last hour').map(([, account, calls]) => [account, calls])).toEqual([
+    ['d', '1'],
+    ['c', '1'],
+    ['a, b', '3'],
+  ])
 })

@@ -128,7 +128,8 @@ export function switched(seen: Seen, startMs: number, isOn: (of: Definition) => 
       const all = seen.rules.filter(one => keyOf(one) === keyOf(rule)).toSorted((a, b) => a.fromMs - b.fromMs)
       const lastOff = all.findLastIndex(one => !isOn(one.of))
       const first = all[lastOff + 1] as Version<Definition>
-      const isKnown = lastOff >= 0 ? true : first.fromMs >= startMs ? false : null
+      const before = all[lastOff]
+      const isKnown = before ? before.toMs === first.fromMs : first.fromMs >= startMs ? false : null
       return [rule.account, BigInt(rule.id), rule.of.name, new Date(first.fromMs), isKnown, first.of.by]
     })
 }

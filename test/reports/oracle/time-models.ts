@@ -77,11 +77,16 @@ export function nights({ account, snapshots }: AccountHistory, sinceMs: number, 
   const chosen = (of: readonly Snapshot[]) =>
     of.find(one => one.isScheduled) ?? of.toSorted((a, b) => b.atMs - a.atMs)[0]
   const last = chosen(byDay.get([...byDay.keys()].toSorted().at(-1) as string) ?? []) as Snapshot
+  // One that was taken by hand stands for the night, which ends when the schedule is due.
+  const scheduled = snapshots.filter(one => one.isScheduled).toSorted((a, b) => b.atMs - a.atMs)[0]
+  const lastDayMs = Math.floor(last.atMs / DAY_MS) * DAY_MS
+  const lastMs =
+    last.isScheduled || !scheduled ? last.atMs : Math.max(last.atMs, lastDayMs + (scheduled.atMs % DAY_MS))
   const rows: Row[] = []
   for (let ms = Math.floor(first.atMs / DAY_MS) * DAY_MS; ms < nowMs + DAY_MS; ms += DAY_MS) {
     const snapshot = chosen(byDay.get(dayOf(ms)) ?? [])
-    const nightsLater = Math.round((ms - Math.floor(last.atMs / DAY_MS) * DAY_MS) / DAY_MS)
-    const isOver = last.atMs + nightsLater * DAY_MS + 3_600_000 <= nowMs
+    const nightsLater = Math.round((ms - lastDayMs) / DAY_MS)
+    const isOver = lastMs + nightsLater * DAY_MS + 3_600_000 <= nowMs
     if (dayOf(ms) < dayOf(sinceMs)) continue
     if (snapshot) rows.push([account, dayOf(ms), snapshot.status, new Date(snapshot.atMs)])
     else if (isOver) rows.push([account, dayOf(ms), 'missed', null])

@@ -5,6 +5,7 @@ import { lastHour } from '../charts/time-axis.ts'
 import { type Html, html } from '../html.ts'
 import { atMost, folded, table } from '../parts/table.ts'
 import { badge, foreign } from '../parts/values.ts'
+import type { ConsoleTarget } from '../target.ts'
 import { MAX_SHOWN, type NowFacts } from './load-now.ts'
 
 /** One limit in the last hour. */
@@ -19,8 +20,12 @@ type Use = {
 }
 
 /** How much of each limit was used in the last hour: a line for the fullest, numbers for all. */
-export function limits({ limits }: NowFacts, timezone: string, now: Date): Html {
-  const uses = usesOf(limits)
+export function limits(
+  { limits }: NowFacts,
+  { limits: configured, timezone }: Pick<ConsoleTarget, 'limits' | 'timezone'>,
+  now: Date,
+): Html {
+  const uses = usesOf(limits, configured)
   const rows = atMost(MAX_SHOWN, uses, fullest =>
     table<Use>(
       'Calls of the last hour',
@@ -48,14 +53,20 @@ ${rows}`
   return folded('calls', `${counted(calls, 'call')} in the last hour, far from the limits`, shown)
 }
 
-/** The fullest first. */
-function usesOf(minutes: readonly LimitMinute[]): Use[] {
-  const byLimit = Map.groupBy(minutes, ({ operation, account }) => JSON.stringify([operation, account]))
-  const uses = [...byLimit.values()].flatMap(of => (of[0] ? [useOf(of[0], of)] : []))
+/** The fullest first. A minute names the accounts that called in it: those that share a limit need not all be among them. */
+function usesOf(minutes: readonly LimitMinute[], configured: ConsoleTarget['limits']): Use[] {
+  const keyOf = ({ operation, account }: LimitMinute) => {
+    const names = account.split(', ')
+    const known = configured.find(one => one.operation === operation && names.includes(one.account))
+    return JSON.stringify([operation, known?.limit.limitKey ?? account])
+  }
+  const uses = [...Map.groupBy(minutes, keyOf).values()].flatMap(of => (of[0] ? [useOf(of[0], of)] : []))
   return uses.toSorted((a, b) => (b.highest ?? 0) - (a.highest ?? 0))
 }
 
-function useOf({ operation, account }: LimitMinute, minutes: readonly LimitMinute[]): Use {
+function useOf({ operation }: LimitMinute, minutes: readonly LimitMinute[]): Use {
+  const names = minutes.flatMap(({ account }) => account.split(', '))
+  const account = [...new Set(names)].sort().join(', ')
   const sum = (of: 'calls' | 'refused') => minutes.reduce((before, minute) => before + minute[of], 0)
   const shares = minutes.flatMap(({ share }) => share ?? [])
   const highest = shares.length > 0 ? Math.max(...shares) : null

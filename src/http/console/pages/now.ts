@@ -27,7 +27,7 @@ ${decisions(facts, timezone)}
 ${freshness(facts, timezone)}
 ${workers(facts, timezone)}
 ${slots(facts, timezone)}
-${limits(facts, timezone, new Date())}
+${limits(facts, target, new Date())}
 ${blindSpots(facts, timezone)}`,
     }
   },

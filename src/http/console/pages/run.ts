@@ -91,7 +91,7 @@ ${facts([
 function held({ run, heldIds }: ReadableDetails): Html | null {
   if (heldIds.length === 0) return null
   const rows = counted(heldIds.length, 'row')
-  return html`<p class="notice warn">This run held the removal of ${rows}, because too many were missing at once. <a href="/ledger/holds/${run.run}">Review the hold and decide</a>.</p>`
+  return html`<p class="notice warn">This run held the removal of ${rows} until somebody decides. <a href="/ledger/holds/${run.run}">Review the hold and decide</a>.</p>`
 }
 
 /** What a person may do about a run that holds nothing. */
