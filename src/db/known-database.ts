@@ -181,7 +181,7 @@ async function closeLimits(client: PoolClient, { limits, arrivalBoundMs }: Notic
       limits.map(({ limitKey }) => limitKey),
       limits.map(({ operation }) => operation),
       closedMs,
-      Math.max(...closedMs),
+      Math.max(0, ...closedMs),
     ],
   )
 }
