@@ -45,9 +45,7 @@ export function messageOn(removals: Removals, runId: bigint): string | null {
     case 'remove':
       return null
     case 'keep':
-      return removals.because === 'rejected'
-        ? `${rowsAre(removals.absent)} not listed and kept, because their removal was rejected; \`--accept-removals\` would remove them.`
-        : `${removals.absent} rows stored before were not listed; the first run in a new scope removes nothing.`
+      return keptInWords(removals)
     case 'partial':
       return `${removals.why}; nothing was removed.`
     case 'hold':
@@ -55,6 +53,17 @@ export function messageOn(removals: Removals, runId: bigint): string | null {
         `${whyHeld(removals)}; nothing was removed. See \`ferry runs show ${runId}\`, then ` +
         `\`ferry runs approve ${runId}\` or \`ferry runs reject ${runId}\`.`
       )
+  }
+}
+
+function keptInWords({ absent, because }: Extract<Removals, { kind: 'keep' }>): string {
+  switch (because) {
+    case 'rejected':
+      return `${rowsAre(absent)} not listed and kept, because their removal was rejected; \`--accept-removals\` would remove them.`
+    case 'new scope':
+      return `${absent} rows stored before were not listed; the first run in a new scope removes nothing.`
+    case 'held in another scope':
+      return `${rowsAre(absent)} not listed and kept, because they were held with another key or other settings, which may see more. The next sync looks again, and holds what is gone.`
   }
 }
 

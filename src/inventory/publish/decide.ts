@@ -11,7 +11,11 @@ export type Removals =
       readonly current: number
       readonly rejected: readonly string[]
     }
-  | { readonly kind: 'keep'; readonly absent: number; readonly because: 'rejected' | 'new scope' }
+  | {
+      readonly kind: 'keep'
+      readonly absent: number
+      readonly because: 'rejected' | 'new scope' | 'held in another scope'
+    }
   /** The listing is not complete, so nothing follows from what it lacks. */
   | { readonly kind: 'partial'; readonly why: string }
 
@@ -57,7 +61,10 @@ export function decideRemovals(
 ): Removals {
   if (incomplete !== null) return { kind: 'partial', why: incomplete }
   if (absent.length === 0) return { kind: 'remove', ids: [] }
-  if (!isScopeKnown) return { kind: 'keep', absent: absent.length, because: 'new scope' }
+  if (!isScopeKnown) {
+    const because = policy.kind === 'approved' ? 'held in another scope' : 'new scope'
+    return { kind: 'keep', absent: absent.length, because }
+  }
   if (policy.kind === 'approved') return { kind: 'remove', ids: absent.filter(id => policy.ids.has(id)) }
   if (policy.kind === 'accepted') return { kind: 'remove', ids: absent }
 
