@@ -42,9 +42,7 @@ export async function resolveEvent(client: PoolClient, key: EventKey): Promise<b
   return countOf(resolved) === 1
 }
 
-/**
- * Makes the open events of one kind those that are true now: raises what is missing, and resolves what is over.
- */
+/** Makes the open events of one kind those that are true now: raises what is missing, and resolves what is over. */
 export async function setOpenEvents(
   client: PoolClient,
   kind: EventKind,

@@ -1,3 +1,4 @@
+import type { SQL } from 'drizzle-orm'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { and, drizzleOf, eq, inArray, sql } from '#src/db/drizzle.ts'
@@ -46,23 +47,20 @@ export function isCoveredBy(scope: Scope) {
 }
 
 /** Whether a run had exactly this scope. */
-export async function isScopeOf(client: PoolClient, runId: bigint, scope: Scope): Promise<boolean> {
-  const runs = await drizzleOf(client)
-    .select({ id: syncRuns.id })
-    .from(syncRuns)
-    .where(and(eq(syncRuns.id, runId), hadScope(scope)))
-  return runs.length === 1
+export function isScopeOf(client: PoolClient, runId: bigint, scope: Scope): Promise<boolean> {
+  return isAnyRun(client, and(eq(syncRuns.id, runId), hadScope(scope)))
 }
 
 /** Whether a complete listing was ever applied in this scope. */
-export async function isScopeKnown(
+export function isScopeKnown(
   client: Pool | PoolClient,
   run: Inventory & { readonly scope: Scope },
 ): Promise<boolean> {
-  const runs = await drizzleOf(client)
-    .select({ id: syncRuns.id })
-    .from(syncRuns)
-    .where(and(ofInventory(syncRuns, run), inArray(syncRuns.status, COMPLETE_STATUSES), hadScope(run.scope)))
-    .limit(1)
+  const isComplete = inArray(syncRuns.status, COMPLETE_STATUSES)
+  return isAnyRun(client, and(ofInventory(syncRuns, run), isComplete, hadScope(run.scope)))
+}
+
+async function isAnyRun(client: Pool | PoolClient, which: SQL | undefined): Promise<boolean> {
+  const runs = await drizzleOf(client).select({ id: syncRuns.id }).from(syncRuns).where(which).limit(1)
   return runs.length === 1
 }

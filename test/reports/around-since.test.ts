@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { REPEATED, REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
 import { loadAround } from '#src/reports/around.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 
@@ -14,6 +15,14 @@ test('removals held in some folders have been absent since the last reading of t
   const { rows } = await loadAround(harness.ferry.pool, { at: new Date(), spanMs: 3_600_000 }, 100)
   const [held] = rows.filter(({ kind }) => kind === 'removals.held')
   expect(held?.since).toBeInstanceOf(Date)
+})
+
+test('the database knows repeated rows by the reasons that are stored', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const [unseen] = await harness.query<{ text: string }>(
+    `select pg_get_functiondef('ferry_internal.unseen_since(bigint[])'::regprocedure) as text`,
+  )
+  for (const reason of [REPEATED, REPEATED_IN_FOLDER]) expect(unseen?.text).toContain(`'${reason}'`)
 })
 
 test('a rule that was listed twice was read all the same', async () => {

@@ -161,8 +161,7 @@ export async function loadHeldIds(pool: Pool, runId: bigint): Promise<readonly s
     .from(syncRuns)
     .innerJoin(holds, IS_HOLD_OF_RUN)
     .where(eq(syncRuns.id, runId))
-  const later = new Set(hold && addedAfter(runId, hold))
-  return hold?.ids.filter(id => !later.has(id)) ?? []
+  return hold ? heldBy(runId, hold) : []
 }
 
 /** The ids whose removal waits for a person although a person decided about others of the same hold. */
@@ -205,15 +204,22 @@ export async function fenceWithHold(
   runId: bigint,
   approved: ReadonlySet<string>,
 ): Promise<LockedHold> {
+  const hold = await lockHoldOf(client, runId)
+  if (!hold || !approved.isSubsetOf(new Set(heldBy(runId, hold)))) {
+    throw new HoldEnded(`the hold of run ${runId} has ended`)
+  }
+  return hold
+}
+
+/** Locks the open hold that a held run made or updated; undefined if it has ended. */
+async function lockHoldOf(client: PoolClient, runId: bigint) {
+  const { id, account, resource } = holds
   const [hold] = await drizzleOf(client)
-    .select({ id: holds.id, ...HELD })
+    .select({ id, account, resource, ...HELD })
     .from(syncRuns)
     .innerJoin(holds, IS_HOLD_OF_RUN)
     .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
     .for('update')
-  const later = new Set(hold && addedAfter(runId, hold))
-  const held = new Set(hold?.ids.filter(id => !later.has(id)))
-  if (!hold || !approved.isSubsetOf(held)) throw new HoldEnded(`the hold of run ${runId} has ended`)
   return hold
 }
 
@@ -230,19 +236,13 @@ export async function lockOpenHold(client: PoolClient, inventory: Inventory): Pr
  */
 export function rejectHold(pool: Pool, runId: bigint, by: ActedBy): Promise<number | null> {
   return inTransaction(pool, async client => {
-    const { id, account, resource } = holds
-    const [hold] = await drizzleOf(client)
-      .select({ id, account, resource, ...HELD })
-      .from(syncRuns)
-      .innerJoin(holds, IS_HOLD_OF_RUN)
-      .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
-      .for('update')
+    const hold = await lockHoldOf(client, runId)
     if (!hold) return null
     const added = addedAfter(runId, hold)
     const rows = hold.ids.length - added.length
     if (rows === 0) return null
     const rejected = { outcome: 'rejected', rejected_by: by.actor, rejected_ids: sql`${holds.ids}` } as const
-    await endPart(client, hold, hold, added, () => closeHold(client, hold, eq(id, hold.id), rejected))
+    await endPart(client, hold, hold, added, () => closeHold(client, hold, eq(holds.id, hold.id), rejected))
     const of = { account: hold.account, subjectKind: 'run', subject: `${runId}` } as const
     await recordActs(client, by, [{ ...of, action: 'reject', decided: { rows, of: hold.ids.length } }])
     return rows
@@ -266,4 +266,9 @@ export function sinceRunsOf({ ids, sinceRuns, lastRun }: HeldSince): ReadonlyMap
 /** The rows that are held now, and that run `runId` did not hold. */
 export function addedAfter(runId: bigint, held: HeldSince): readonly string[] {
   return [...sinceRunsOf(held)].filter(([, since]) => since > runId).map(([id]) => id)
+}
+
+/** The rows that run `runId` held, of those that are held now. */
+function heldBy(runId: bigint, held: HeldSince): readonly string[] {
+  return [...sinceRunsOf(held)].filter(([, since]) => since <= runId).map(([id]) => id)
 }

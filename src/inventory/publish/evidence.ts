@@ -10,21 +10,20 @@ type Scoped = Inventory & { readonly scope: Scope }
 /** What earlier runs and people said of the rows that are absent now. */
 export async function loadEvidence(
   client: Pool | PoolClient,
-  { account, resource, scope }: Scoped,
+  run: Scoped,
   { absent }: Pick<Absence, 'absent'>,
 ): Promise<Evidence> {
   if (absent.length === 0) return NO_EVIDENCE
-  const inventory = { account, resource }
   return {
-    isScopeKnown: await isScopeKnown(client, { ...inventory, scope }),
-    rejected: await loadRejectedIds(client, inventory),
-    left: await loadLeftIds(client, inventory),
+    isScopeKnown: await isScopeKnown(client, run),
+    rejected: await loadRejectedIds(client, run),
+    left: await loadLeftIds(client, run),
   }
 }
 
 /**
- * The same, to publish by: until the transaction ends, nobody can decide about the open hold. What a person approved was held in the
- * scope of its last run, `held`: in another, other rows may be seen.
+ * The same, to publish by: until the transaction ends, nobody can decide about the open hold. An approval, which has locked its hold
+ * `held`, depends on one thing alone: in another scope than that of the last run that held the rows, other rows may be seen.
  */
 export async function loadFinalEvidence(
   client: PoolClient,
@@ -33,7 +32,7 @@ export async function loadFinalEvidence(
   held: LockedHold | null,
 ): Promise<Evidence> {
   if (absence.absent.length === 0) return NO_EVIDENCE
-  if (held === null) await lockOpenHold(client, run)
-  const evidence = await loadEvidence(client, run, absence)
-  return held ? { ...evidence, isScopeKnown: await isScopeOf(client, held.lastRun, run.scope) } : evidence
+  if (held) return { ...NO_EVIDENCE, isScopeKnown: await isScopeOf(client, held.lastRun, run.scope) }
+  await lockOpenHold(client, run)
+  return loadEvidence(client, run, absence)
 }

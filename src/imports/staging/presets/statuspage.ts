@@ -41,8 +41,7 @@ export const statuspage: Preset = {
   },
   headerOf([mode, address, ...rest]) {
     const isRow = /^(?:email|sms)$/i.test(mode?.trim() ?? '') && /@|^\+?\d+$/.test(address?.trim() ?? '')
-    const named = rest.length > 0 ? ['mode', 'email', 'skip_confirmation'] : ['mode', 'email']
-    return isRow ? [...named, ...rest.slice(1).map(() => '')] : null
+    return isRow ? ['mode', 'email', ...rest.map((_, nth) => (nth === 0 ? 'skip_confirmation' : ''))] : null
   },
 }
 
