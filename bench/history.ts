@@ -84,6 +84,7 @@ function versionOf(row: AlertRule<bigint>): NewVersion<AlertRule<bigint>> {
     fingerprint: fingerprint(canonicalAlertRule(row)),
     flags: undefined,
     altered: undefined,
+    columns: null,
   }
 }
 

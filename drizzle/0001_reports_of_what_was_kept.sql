@@ -1,5 +1,10 @@
 ALTER TABLE "ferry"."history" ADD COLUMN "runs_start_at" timestamp with time zone;
 --> statement-breakpoint
+-- The index of current rules answers alone only where vacuum has been. And a version that ends stays on its page if that has
+-- room: otherwise each makes Postgres write another page as well, and after a checkpoint pages are logged whole.
+ALTER TABLE ferry.alert_rule_versions
+  SET (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
+--> statement-breakpoint
 COMMENT ON TABLE ferry.history IS 'From when on the history is complete. No row for as long as nothing of it was removed for its age.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.history.starts_at IS 'Versions and firings that ended before may have been removed. -infinity if none have been.';

@@ -165,8 +165,9 @@ function readRow(position: number, row: Listed, digest: string): ReadRow<AlertRu
     row: ruleOf(row),
     altered: [],
     bytes: 100,
-    written: null,
+    fingerprint: null,
     declared,
+    keep: () => null,
   }
 }
 

@@ -58,8 +58,9 @@ function listed(raw: unknown, position: number): McpPage['servers'][number] {
     position,
     id: `${id}`,
     bytes: json.length,
-    written: null,
+    fingerprint: null,
     declared: () => json,
+    keep: () => null,
   }
 }
 
