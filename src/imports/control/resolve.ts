@@ -59,8 +59,19 @@ function sum(numbers: readonly number[]): number {
 /** A person's decision about a batch: the platform has it, or it must be sent again. */
 export type Resolution = 'sent' | 'resend'
 
+/**
+ * In SQL, the call that batch `b` was in last. It is none of its own if it was divided since, or claimed again and given back unsent.
+ */
+const LAST_CALL = `coalesce(b.call_id, (
+  with recursive source as (
+    select b.id, b.parent_id
+    union all
+    select p.id, p.parent_id from source s join ferry.import_batches p on p.id = s.parent_id
+  )
+  select max(c.id) from source s join ferry.platform_calls c on c.batch_id = s.id))`
+
 /** In SQL, what a decision needs to know of batch `b`. */
-const DECIDED = `b.id, b.from_line, b.to_line, b.rows, cardinality(b.set_aside) as set_aside, b.call_id as call`
+const DECIDED = `b.id, b.from_line, b.to_line, b.rows, cardinality(b.set_aside) as set_aside, ${LAST_CALL} as call`
 
 const DecidedBatch = z.object({
   id: Int8,
@@ -116,10 +127,10 @@ export function decideBatches(
   )
 }
 
-/** `sent_at` is when the platform was called, if that is known. */
-const SENT = `state = 'sent', uncertain = false,
+/** `sent_at` is when the platform was called, if that is known. By the call, others know whether it was sent before or after theirs. */
+const SENT = `state = 'sent', uncertain = false, call_id = ${LAST_CALL},
   sent_at = coalesce(
-    (select max(c.started) from ferry.platform_calls c where c.id = b.call_id), b.claimed_at, clock_timestamp())`
+    (select max(c.started) from ferry.platform_calls c where c.id = ${LAST_CALL}), b.claimed_at, clock_timestamp())`
 
 /** A batch decided about is not uncertain any more. It counts as resent: if it did arrive, it is sent twice. */
 const RESEND = `state = case state when 'uncertain' then 'ready' else state end,

@@ -86,12 +86,12 @@ export function loadRows(pool: Pool, batchId: bigint): Promise<BatchRow[]> {
   )
 }
 
-/** The stored state of a batch after its call. */
+/** The stored state of a batch after its call. One that is to be split is ready until it is. */
 const STATES = {
   sent: 'sent',
   ready: 'ready',
   uncertain: 'uncertain',
-  split: 'split',
+  split: 'ready',
   suspect: 'suspect',
   rejected: 'rejected',
 } as const satisfies Record<Disposition['to'], BatchState>
@@ -106,8 +106,7 @@ export async function endClaim(
   const resent = (end.to === 'ready' || end.to === 'split') && end.resent
   const becomesUncertain = resent || end.to === 'uncertain'
   const isDecided = end.to === 'sent' || end.to === 'rejected'
-  // Lines set aside may not have been in the call whose outcome is unknown: they must not be uncertain with the halves.
-  const isCarved = end.to === 'split' && batch.setAside.length > 0 && (batch.uncertain || resent)
+  if (resent && !batch.uncertain && batch.setAside.length > 0) await noteSetAside(client, batch.id)
   await client.query(
     `update ferry.import_batches set state = $2, claim = null, claim_ends_at = null,
        set_aside = coalesce($3::bigint[], set_aside), resends = resends + $4::int,
@@ -116,7 +115,7 @@ export async function endClaim(
      where id = $1`,
     [
       batch.id,
-      isCarved ? 'ready' : STATES[end.to],
+      STATES[end.to],
       end.to === 'ready' ? end.setAside : null,
       resent ? 1 : 0,
       becomesUncertain,
@@ -127,14 +126,27 @@ export async function endClaim(
       details.message,
     ],
   )
-  if (isCarved) await client.query('select ferry_internal.carve_batch($1, false)', [batch.id])
-  else if (end.to === 'split') await client.query('select ferry_internal.split_batch($1)', [batch.id])
+  if (end.to === 'split') await client.query('select ferry_internal.split_batch($1)', [batch.id])
   if (end.to === 'uncertain') {
     await client.query(
       `select ferry_internal.carve_batch(id, $2) from ferry.import_batches where id = $1 and set_aside <> '{}'`,
       [batch.id, batch.uncertain],
     )
   }
+}
+
+/**
+ * Notes of the lines set aside that they were not in the call, which is the first of unknown outcome: how often their batch was
+ * sent again before it. `carve_batch.sql` reads it.
+ */
+async function noteSetAside(client: PoolClient, batchId: bigint): Promise<void> {
+  await client.query(
+    `update ferry.import_batches b set reasons = (
+       select coalesce(jsonb_object_agg(r.key, r.value || jsonb_build_object('resends', b.resends)), '{}')
+       from jsonb_each(b.reasons) r)
+     where id = $1`,
+    [batchId],
+  )
 }
 
 /** Keeps the platform's answer, and the newest call of that moment, as the reason of lines that may be rejected later. */

@@ -6,7 +6,14 @@ import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { putBatches, putEqualBatches } from '#test/support/batches.ts'
 import { rowsUnaccounted } from '#test/support/import-ledger.ts'
-import { ACCEPTED, LOST, openScriptedWorker, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
+import {
+  ACCEPTED,
+  LOST,
+  openScriptedWorker,
+  sendAll,
+  sendBatches,
+  TOO_LARGE,
+} from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { cutBatch, leaveUncertain, stageSent, start } from './start-import.ts'
@@ -208,6 +215,31 @@ test('an update is compared with what was sent last, not with what the newest im
   await start(store, other)
   expect(await loadSummary(store.pool, other)).toMatchObject({ alreadyImported: 0, pending: 3 })
 })
+
+test.for([
+  ['given back unsent', null],
+  ['divided', TOO_LARGE],
+] as const)(
+  'an update is compared with what was sent last, not with a batch that was %s before a person decided about it',
+  async ([, next]) => {
+    await using store = await openTestStore()
+    const first = await stageRows(store.pool, { rows: 4 })
+    {
+      await using worker = await openScriptedWorker(store.pool, first)
+      await worker.send(await worker.claim(), LOST)
+      const again = await worker.claim()
+      if (next) await worker.send(again, next)
+      else await worker.release(again)
+    }
+    await pauseImport(store.pool, first, ADA)
+    await resolveUncertain(store.pool, first, 'sent', ADA)
+    const german = { rows: 4, update: true, settings: () => ({ locale: 'de-DE' }) }
+    await stageRows(store.pool, { ...german, status: 'completed' })
+    const id = await stageRows(store.pool, { rows: 4, update: true })
+    await start(store, id)
+    expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 0, pending: 4 })
+  },
+)
 
 test('what an import has only from another as maybe sent is not counted twice', async () => {
   await using store = await openTestStore()

@@ -5,14 +5,16 @@ import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { reclaimImport } from '#src/imports/sending/reclaim.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
-import { rowsUnaccounted } from '#test/support/import-ledger.ts'
+import { ledgerOf, rowsUnaccounted } from '#test/support/import-ledger.ts'
 import {
   ACCEPTED,
   BAD_ROWS,
   LOST,
   naming,
   openScriptedWorker,
+  refused,
   type ScriptedWorker,
+  TOO_LARGE,
 } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
@@ -42,7 +44,7 @@ async function expectThirdLeft(store: TestStore, worker: ScriptedWorker, sent: n
   expect(await worker.tryClaim()).toBeNull()
   expect(await loadSummary(store.pool, importId)).toMatchObject({ sent: sent + 1, pending: 0 })
   const last = await store.pool.query(
-    `select rows, from_line::int, to_line::int from ferry.import_batches where state = 'sent' order by call_id desc limit 1`,
+    `select rows, from_line::int, to_line::int from ferry.import_batches where state = 'sent' order by call_id desc nulls last limit 1`,
   )
   expect(last.rows).toEqual([{ rows: 1, from_line: 3, to_line: 3 }])
 }
@@ -80,4 +82,48 @@ test('nor when the batch was divided since', async () => {
   await resumeImport(store.pool, id, ADA)
   await start(store, id)
   await expectThirdLeft(store, worker, 3)
+})
+
+test('nor when smaller batches are asked for meanwhile', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 8, batchRows: 4 })
+  await using worker = await openScriptedWorker(store.pool, id)
+  const [first, second] = [await worker.claim(), await worker.claim()]
+  await worker.send(first, LOST)
+  await worker.send(await worker.claim(), BLAMED)
+  await worker.send(second, TOO_LARGE)
+  for (let sent = 0; sent < 4; sent += 2) await worker.send(await worker.claim(), ACCEPTED)
+  await worker.release(await worker.claim())
+  await pauseImport(store.pool, id, ADA)
+  expect(await resolveUncertain(store.pool, id, 'sent', ADA)).toMatchObject({ rows: 3 })
+  await resumeImport(store.pool, id, ADA)
+  await start(store, id)
+  await expectThirdLeft(store, worker, 7)
+})
+
+test('a row set aside before a call whose outcome is unknown is not uncertain once the rest is accepted', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 4 })
+  await using worker = await openScriptedWorker(store.pool, id)
+  // A code that may mean the page: the row is sent alone after the rest.
+  const named = refused(400, 'BadRequest', { message: 'p3@example.com is not there' })
+  for (const answer of [named, LOST, ACCEPTED]) await worker.send(await worker.claim(), answer)
+  expect(await ledgerOf(store.pool, id)).toMatchObject([
+    { state: 'sent', resends: 1, uncertain: false },
+    { state: 'ready', resends: 0, uncertain: false },
+    { state: 'sent', resends: 1, uncertain: false },
+    { state: 'sent', resends: 1, uncertain: false },
+  ])
+})
+
+test('a row that was in the call is uncertain also if it was set aside after it', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 2 })
+  await using worker = await openScriptedWorker(store.pool, id)
+  const named = refused(400, 'BadRequest', { message: 'p3@example.com is not there' })
+  for (const answer of [LOST, named, ACCEPTED]) await worker.send(await worker.claim(), answer)
+  expect(await ledgerOf(store.pool, id)).toMatchObject([
+    { state: 'sent', uncertain: false },
+    { state: 'ready', resends: 1, uncertain: true },
+  ])
 })

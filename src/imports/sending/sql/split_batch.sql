@@ -1,5 +1,6 @@
 -- Puts two smaller batches in the place of one that has at least two rows. What made the whole uncertain, or was sent
--- again, is so for either; lines set aside are back in (of an uncertain batch, see carve_batch.sql).
+-- again, is so for either; lines set aside are back in. Of an uncertain batch they may not have been in the call whose outcome is
+-- unknown: each becomes a batch of its own, which is not uncertain.
 -- The two settings: see claim_batch.sql.
 CREATE OR REPLACE FUNCTION ferry_internal.split_batch(p_batch bigint) RETURNS void LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -7,6 +8,10 @@ DECLARE
   v ferry.import_batches;
   v_half bigint;
 BEGIN
+  IF EXISTS (SELECT FROM ferry.import_batches b WHERE b.id = p_batch AND b.uncertain AND b.set_aside <> '{}') THEN
+    PERFORM ferry_internal.carve_batch(p_batch, false);
+    RETURN;
+  END IF;
   UPDATE ferry.import_batches SET state = 'split', claim = NULL, claim_ends_at = NULL, set_aside = '{}', reasons = '{}'
     WHERE id = p_batch RETURNING * INTO v;
   SELECT r.line INTO STRICT v_half FROM ferry.import_recipients r
