@@ -39,6 +39,8 @@ export function defineSchedules({
       perAccount: false,
       timing: { cron: '15 4 * * *', timezone },
       beginsAtOnce: false,
+      // Addresses must not outlive their time because workers run at other hours only.
+      isNeverTooLate: true,
       // A day without it does no harm.
       retryAfterMs: [],
       skippedAgainAfterMs: null,

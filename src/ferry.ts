@@ -88,7 +88,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     limitOf,
     arrivalBoundMs,
     ownCall,
-    onClosed: warningOf429(log),
+    onClosed: warningOfClosed(log),
     noticeDatabase,
   })
   const accounts = openAccounts(config, { throttle, limitOf, log, observer }, opened)
@@ -180,12 +180,14 @@ function noticeOf(pool: Pool, context: NoticeContext, log: Logger): () => Promis
   }
 }
 
-function warningOf429(log: Logger) {
-  return ({ account, operation }: Call, { until, requestId }: ClosedLimit) =>
+function warningOfClosed(log: Logger) {
+  return ({ account, operation }: Call, { until, requestId, hasRefused }: ClosedLimit) => {
+    const why = hasRefused ? 'The platform answers 429 (too many calls)' : 'Another database was noticed'
     log.warn(
       { account, operation, until: until.toISOString(), requestId },
-      'The platform answers 429 (too many calls); calls of this operation wait until then.',
+      `${why}; calls of this operation wait until then.`,
     )
+  }
 }
 
 /** Ferry cannot tell when a Postgres ends that it did not start. */

@@ -52,7 +52,7 @@ export const Environment = z.object({
     'The time zone of `FERRY_NIGHTLY_CRON`, and of the times of digests.',
   ),
   FERRY_CATCH_UP: value.Duration.prefault('6h').describe(
-    'A run that was missed while no worker was running is caught up if it is not older than this.',
+    'A night that was missed while no worker was running is caught up if it is not older than this. Old rows are removed however late.',
   ),
   FERRY_IMPORT_LIMIT: value.LimitWindows.prefault('2/1s,20/60s').describe(
     'How many import calls the platform allows an account, as calls/window.',

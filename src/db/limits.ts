@@ -7,8 +7,9 @@ import { findAll, findMaybe, findOne, findValue, type Queryable } from './rows.t
 const LimitState = z.object({
   /** Until the next call may begin. */
   waitMs: z.number(),
-  /** Until the platform's refusal no longer stops all calls; 0 if none did. */
+  /** Until nothing stops all calls any more: a 429 of the platform, or a change of the database if there was none since; 0 if nothing does. */
   closedMs: z.number(),
+  hasRefused: z.boolean(),
   /** Calls that count in the longest window, and how long ago the first of them began. */
   counted: z.number(),
   countedForMs: z.number(),
@@ -24,7 +25,8 @@ export function loadLimitState(
   return findOne(
     pool,
     LimitState,
-    `select wait_ms, closed_ms, counted, counted_for_ms
+    `select wait_ms, closed_ms, counted, counted_for_ms, exists (
+       select from ferry.platform_limits l where l.limit_key = $1 and l.operation = $2 and l.blocked_by is not null) as has_refused
      from ferry_internal.limit_state($1, $2, $3::int[], $4::int[])`,
     [
       limitKey,
@@ -61,8 +63,11 @@ const COUNTED_ELSEWHERE = `
       and c.account = any ($3::text[]) and least(c.finished, c.counted_by) > now() - $4 * interval '1 ms') c
   where l.operation = $2 and l.limit_key <> $1`
 
-/** A limit that the platform closed: until when, and the `request_id` of its last answer that said so. */
-const ClosedLimit = z.object({ until: z.date(), requestId: z.string().nullable() })
+/**
+ * A limit that is closed: until when, and the `request_id` of the platform's last answer that said so. If the platform has not
+ * refused, Ferry closed it, because it noticed that this is another database.
+ */
+const ClosedLimit = z.object({ until: z.date(), requestId: z.string().nullable(), hasRefused: z.boolean() })
 export type ClosedLimit = Readonly<z.infer<typeof ClosedLimit>>
 
 /** Returns the closed limit of an operation, or null if it is open. */
@@ -74,7 +79,7 @@ export function findClosedLimit(
   return findMaybe(
     pool,
     ClosedLimit,
-    `select l.blocked_until as until, c.request_id
+    `select l.blocked_until as until, c.request_id, l.blocked_by is not null as has_refused
      from ferry.platform_limits l left join ferry.platform_calls c on c.id = l.blocked_by
      where l.limit_key = $1 and l.operation = $2 and l.blocked_until > clock_timestamp()`,
     [limitKey, operation],
@@ -85,7 +90,7 @@ export function findClosedLimit(
 const LimitUse = z.object({
   /** 0 to 1: the calls that count, of those allowed, in the window that is fullest. */
   used: z.number(),
-  /** Until when a 429 of the platform closes it; null if it is open. */
+  /** Until when it is closed; null if it is open. */
   closedUntil: z.date().nullable(),
 })
 export type LimitUse = Readonly<z.infer<typeof LimitUse>>

@@ -179,7 +179,7 @@ async function limitGauges(client: PoolClient, limits: DatabaseSource['limits'])
     },
     {
       name: 'ferry_limit_closed_until_timestamp_seconds',
-      help: 'Until when an operation waits because the platform answered 429. Absent while it is open.',
+      help: 'Until when an operation waits because the platform answered 429, or another database was noticed. Absent while it is open.',
       samples: known.flatMap(({ labels, closedUntil }) =>
         closedUntil ? [[labels, secondsOf(closedUntil)] as const] : [],
       ),

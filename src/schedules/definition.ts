@@ -17,6 +17,8 @@ export type ScheduleDefinition = {
   readonly timing: Timing
   /** Whether a cron schedule that never ran is due at once. One with an interval always is. */
   readonly beginsAtOnce: boolean
+  /** Whether a run that was missed is caught up with until the next is due, however late, and not only within `FERRY_CATCH_UP`. */
+  readonly isNeverTooLate?: true
   /** How long to wait before each further attempt at a slot that failed. None: one attempt, then the next slot. */
   readonly retryAfterMs: readonly number[]
   /** When to try a slot again that was skipped because another run was under way. Null: never. */

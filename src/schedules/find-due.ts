@@ -136,12 +136,12 @@ const ON_TIME_MS = 30_000
  * database's.
  */
 export function decideDue(
-  { timing, slot: latest }: Pick<Timed, 'timing' | 'slot'>,
+  { timing, slot: latest, isNeverTooLate }: Pick<Timed, 'timing' | 'slot' | 'isNeverTooLate'>,
   { taken, paused, open }: Omit<ScheduleState, 'isNew'>,
   { catchUpMs, installedAt }: DuePolicy,
   now: Date,
 ): Due | null {
-  const graceMs = Math.max(catchUpMs, ON_TIME_MS)
+  const graceMs = isNeverTooLate ? Number.POSITIVE_INFINITY : Math.max(catchUpMs, ON_TIME_MS)
   const lateMs = now.getTime() - latest.getTime()
   const wasDue = 'everyMs' in timing || (latest >= installedAt && lateMs <= graceMs)
   if (!taken && !paused && wasDue && lateMs >= 0) {

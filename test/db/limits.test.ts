@@ -33,7 +33,7 @@ const about = (ms: number) => expect.toSatisfy(value => value > ms - 10_000 && v
 
 test('a limit that nobody used lets the next call begin at once', async () => {
   await using store = await openTestStore()
-  const unused = { waitMs: 0, closedMs: 0, counted: 0, countedForMs: 0 }
+  const unused = { waitMs: 0, closedMs: 0, hasRefused: false, counted: 0, countedForMs: 0 }
   expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toEqual(unused)
   // Calls of another limit, of another operation, and those that every window has forgotten.
   for (const startedAgoMs of [1_000, 2_000, 3_000, 4_000]) {
@@ -51,6 +51,7 @@ test('the next call waits for the window that is full longest, and the longest w
   expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toEqual({
     waitMs: 0,
     closedMs: 0,
+    hasRefused: false,
     counted: 2,
     countedForMs: about(300_000),
   })
@@ -147,7 +148,7 @@ test('a limit is closed for one operation, until its time is over', async () => 
   const end = { httpStatus: 429, isOverLimit: true, retryAfterMs: 600_000, requestId: 'r1' }
   await throttle.finishCall(permit, answeredNow(end))
   const closed = (operation: string, key = 'key') => findClosedLimit(store.pool, key, operation)
-  expect(await closed(CALL.operation)).toEqual({ until: expect.any(Date), requestId: 'r1' })
+  expect(await closed(CALL.operation)).toEqual({ until: expect.any(Date), requestId: 'r1', hasRefused: true })
   expect(await closed('list-mcp-servers')).toBeNull()
   expect(await closed(CALL.operation, 'other')).toBeNull()
   await reopenLimits(store.pool)

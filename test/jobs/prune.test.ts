@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { JOBS } from '#jobs/index.ts'
 import { prune } from '#jobs/prune.ts'
+import { defineSchedules } from '#jobs/schedules.ts'
 import { cancelImport } from '#src/imports/control/decide.ts'
 import { listSummaryRows } from '#src/imports/reporting/summary.ts'
 import { listRuns } from '#src/inventory/runs/list-runs.ts'
@@ -36,6 +37,12 @@ test('the job also purges imports that ended a month ago, and discards stagings 
     { id: `${queued}`, purgedAt: null },
     { id: `${ended}`, purgedAt: expect.any(Date) },
   ])
+})
+
+test('is caught up with where workers run at other hours only', () => {
+  const settings = { pollEveryMs: 1, mcpPollEveryMs: null, nightlyCron: '0 3 * * *', timezone: 'UTC' }
+  const never = defineSchedules(settings).filter(({ isNeverTooLate }) => isNeverTooLate)
+  expect(never.map(({ name }) => name)).toEqual([prune.name])
 })
 
 test('the job removes nothing more once its worker is told to stop, and says so', async () => {

@@ -41,6 +41,12 @@ describe('what is due', () => {
     expect(plan(nightly, {}, at('09:31:00'))).toBeNull()
   })
 
+  test('is until the next one, however late, what is never too late', () => {
+    const due = { timing: nightly, slot: night, isNeverTooLate: true } as const
+    const policy = { catchUpMs: 6 * HOUR, installedAt: new Date('2026-01-01T00:00:00Z') }
+    expect(decideDue(due, untouched, policy, at('23:59:00'))).toEqual({ slot: night, trigger: 'catch-up' })
+  })
+
   test('is no slot that a worker took, whatever came of it', () => {
     expect(plan(nightly, { taken: true }, at('05:00:00'))).toBeNull()
   })

@@ -134,7 +134,19 @@ function limitFinding({ account, operation, closed }: LimitNotFree): Finding {
   }
 }
 
-function closedFinding(account: string, operation: Operation, { until, requestId }: ClosedLimit): Finding {
+function closedFinding(
+  account: string,
+  operation: Operation,
+  { until, requestId, hasRefused }: ClosedLimit,
+): Finding {
+  if (!hasRefused) {
+    return {
+      check: 'platform',
+      status: 'warn',
+      found: `account ${account}: no call of ${operation} is made until ${until.toISOString()}, because another database was noticed`,
+      whatToDo: 'Wait until then: calls made before may be missing in this database.',
+    }
+  }
   const about = requestId === null ? '' : ` (request_id ${requestId})`
   return {
     check: 'platform',

@@ -63,12 +63,18 @@ export function oldRecipients(pool: Pool, keepMs: number | null): OldRows {
     },
     async remove(signal) {
       let sum = 0
+      const failed: unknown[] = []
       for (const id of await loadOldImports(pool, keepMs)) {
-        sum += await clearRecipients(pool, id, signal)
         if (signal.aborted) break
-        // Its rejects and the rows left out, and that it is purged.
-        await purgeImport(pool, BigInt(id), null)
+        try {
+          sum += await clearRecipients(pool, id, signal)
+          // Its rejects and the rows left out, and that it is purged.
+          if (!signal.aborted) await purgeImport(pool, BigInt(id), null)
+        } catch (error) {
+          failed.push(error) // Another transaction may have this one. The others are to be purged all the same.
+        }
       }
+      if (failed.length > 0) throw failed[0]
       return sum
     },
   }

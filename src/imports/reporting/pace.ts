@@ -121,7 +121,8 @@ export function whyWaiting(pace: Pace, limit: LimitState | null): string | null 
   }
   if (limit && limit.closedMs > 0) {
     const until = new Date(Date.now() + limit.closedMs).toISOString().slice(11, 19)
-    return `After a 429, no import is sent until ${until}Z (${seconds(limit.closedMs)})`
+    const why = limit.hasRefused ? 'a 429' : 'a change of the database'
+    return `After ${why}, no import is sent until ${until}Z (${seconds(limit.closedMs)})`
   }
   if (limit && limit.waitMs > 0) return `The limit allows the next call in ${seconds(limit.waitMs)}`
   if (pace.inFlight > 0) return `Waiting for ${counted(pace.inFlight, 'response')}`

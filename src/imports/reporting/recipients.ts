@@ -4,7 +4,7 @@ import { findInstallation } from '#src/db/installation.ts'
 import { findAll, findValue, Int8 } from '#src/db/rows.ts'
 import { namedIn } from '#src/imports/recipient-text.ts'
 import { BEYOND_ASCII, openRecipientHash } from '#src/imports/spellings.ts'
-import { IS_CLAIM_EXPIRED } from '#src/imports/states.ts'
+import { IS_CLAIM_EXPIRED, IS_UNCERTAIN } from '#src/imports/states.ts'
 import type { SummaryRow } from './summary.ts'
 
 /** What happened to one row of the file. */
@@ -37,8 +37,8 @@ const PAGE = 5_000
 /** The batch of a row is the last unsplit one that begins at or before its line, if it reaches that far. */
 const SENT_OR_TO_BE_SENT = `
   select r.line, r.recipient, r.recipient_hash,
-    case when b.state is null or b.state = 'ready' then 'pending'
-      when ${IS_CLAIM_EXPIRED} then 'uncertain' else b.state end as state,
+    case when b.state = 'in flight' and not ${IS_CLAIM_EXPIRED} then b.state when ${IS_UNCERTAIN} then 'uncertain'
+      when b.state is null or b.state in ('ready', 'suspect') then 'pending' else b.state end as state,
     null as reason, null as message, b.id as batch, b.resends, b.sent_at, b.call_id as call, b.request_id, null as raw
   from ferry.import_recipients r
   left join lateral (

@@ -2,8 +2,10 @@ import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { purgeImport } from '#src/imports/control/purge.ts'
+import { listRecipients } from '#src/imports/reporting/recipients.ts'
+import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { ADA } from '#test/support/acted-by.ts'
-import { ACCEPTED, LOST, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
+import { ACCEPTED, BAD_ROWS, LOST, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { cellsOf, textOf } from './cells.ts'
 import {
@@ -37,6 +39,25 @@ test('the outcome of one recipient is shown to who may operate, whatever the cas
   expect(cellsOf(await found('p5@example.com'), 'Rows of p…@example.com')[0]?.[1]).toBe('uncertain')
   expect(cellsOf(await found('p7@example.com'), 'Rows of p…@example.com')[0]?.[1]).toBe('pending')
   expect(textOf(await found('nobody@example.com'))).toContain(`Import ${id} has no row of that recipient.`)
+})
+
+test('a recipient whose call got no answer is uncertain, also if it is sent again by itself', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const id = await stageRows(pool, { rows: 4, batchRows: 2, recipient })
+  await sendBatches(pool, id, [LOST])
+  expect(await loadSummary(pool, id)).toMatchObject({ uncertain: 2, pending: 2 })
+  const states: unknown[] = []
+  for await (const page of listRecipients(pool, id)) states.push(...page.map(({ state }) => state))
+  expect(states).toEqual(['uncertain', 'uncertain', 'pending', 'pending'])
+})
+
+test('a row that was refused alone is still to be sent', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const id = await stageRows(pool, { rows: 1, recipient })
+  await sendBatches(pool, id, [BAD_ROWS])
+  for await (const page of listRecipients(pool, id)) expect(page).toMatchObject([{ state: 'pending' }])
 })
 
 test('the address is in no URL, no log, and no page, the answer included', async () => {

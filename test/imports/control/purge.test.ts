@@ -107,3 +107,22 @@ test.for([4_999, 5_000, 5_001, 10_000])(
     expect(await people()).toBe(0)
   },
 )
+
+test('an import that cannot be purged keeps its people alone', async () => {
+  await using store = await openTestStore()
+  const ids = [
+    await stageRows(store.pool, { status: 'cancelled' }),
+    await stageRows(store.pool, { status: 'cancelled' }),
+  ]
+  for (const id of ids) await ageImport(store.pool, id, '31 days')
+  await store.pool.query(`
+    create function ferry.refuse() returns trigger language plpgsql as $$ begin raise 'It is locked.'; end $$;
+    create trigger refuse before update of purged_at on ferry.imports
+      for each row when (new.id = ${ids[0]}) execute function ferry.refuse()`)
+  const { remove } = oldRecipients(store.pool, 30 * DAY_MS)
+  await expect(remove(new AbortController().signal)).rejects.toThrow('It is locked.')
+  const { rows } = await store.pool.query(
+    'select purged_at is not null as is_purged from ferry.imports order by id',
+  )
+  expect(rows).toEqual([{ is_purged: false }, { is_purged: true }])
+})

@@ -67,7 +67,8 @@ function whatHappened(id: bigint, batches: readonly DecidedBatch[]): string {
 
 function asSent(batches: readonly DecidedBatch[], rows: number): Html {
   const setAside = sum(batches.map(batch => batch.setAside))
-  return html`<p>This records that the platform has ${rows === 1 ? 'it' : 'them'}. ${counted(rows - setAside, 'row')} ${rows - setAside === 1 ? 'counts' : 'count'} as sent, and ${rows === 1 ? 'is' : 'are'} not sent again.${setAside > 0 ? ` ${counted(setAside, 'row')} that the platform named as wrong will count as rejected.` : null}</p>
+  const sent = rows - setAside
+  return html`<p>This records that the platform has ${rows === 1 ? 'it' : 'them'}. ${counted(sent, 'row')} ${sent === 1 ? 'counts' : 'count'} as sent, and ${sent === 1 ? 'is' : 'are'} not sent again.${setAside > 0 ? ` ${counted(setAside, 'row')} that the platform named as wrong will count as rejected, or be sent alone once more where the answer may have meant the page.` : null}</p>
 <p><strong>This cannot be undone.</strong> If it is wrong, these people are not subscribed, and importing the same file leaves them out.</p>`
 }
 
