@@ -538,6 +538,14 @@ COMMENT ON COLUMN ferry.rules_switched_off.switch_seen IS 'Whether Ferry saw it 
 COMMENT ON COLUMN ferry.rules_switched_off.updater_id IS 'Who had last edited the rule at that time, according to the platform.';
 COMMENT ON COLUMN ferry.rules_switched_off.updater_name IS 'The name of that person.';
 --> statement-breakpoint
+-- As its owner, like complete_runs.
+CREATE OR REPLACE VIEW ferry_internal.run_folders AS
+  SELECT r.id, r.scope -> 'folders' AS folders FROM ferry.sync_runs r;
+
+COMMENT ON VIEW ferry_internal.run_folders IS 'The folders that each run asked for.';
+COMMENT ON COLUMN ferry_internal.run_folders.id IS 'The run (sync_runs.id).';
+COMMENT ON COLUMN ferry_internal.run_folders.folders IS 'As JSON; 0 stands for all.';
+--> statement-breakpoint
 CREATE OR REPLACE FUNCTION ferry.time_to_clear(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, team text, episodes integer, p50 interval, p90 interval, longest interval, removed integer, began_unseen integer

@@ -46,6 +46,11 @@ export function isCoveredBy(scope: Scope) {
     : sql`${JSON.stringify(folders)}::jsonb @> (${syncRuns.scope} -> 'folders')`
 }
 
+/** In SQL, whether a listing of some folders has all the rows that one of others has; both are `folders` of a scope. */
+export function coversFolders(some: string, others: string): string {
+  return `((${some}) @> '["${EVERY_FOLDER}"]' or (${some}) @> (${others}))`
+}
+
 /** Whether a run had exactly this scope. */
 export function isScopeOf(client: PoolClient, runId: bigint, scope: Scope): Promise<boolean> {
   return isAnyRun(client, and(eq(syncRuns.id, runId), hadScope(scope)))

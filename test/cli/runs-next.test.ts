@@ -29,6 +29,17 @@ test('a failed run of some folders is tried again with these', async () => {
   )
 })
 
+test('a listing of other folders does not make up for a failed run', async () => {
+  await using cli = await openCli({ rules: 3 })
+  await cli.ferryRun('sync alert-rules', { FERRY_APP_KEY: 'wrong' })
+  const [{ folder_id: folder } = {}] = cli.sandbox.state.rules.rows()
+  expect((await cli.ferryRun(`sync alert-rules --folder ${folder}`)).code).toBe(0)
+  expect(await nextOf(cli, 1)).toBe('`ferry sync alert-rules --account default` tries again now.')
+  await cli.ferryRun(`sync alert-rules --folder ${folder}`, { FERRY_APP_KEY: 'wrong' })
+  await cli.sync()
+  expect(await nextOf(cli, 3)).toBe('Run 4 has listed the inventory completely since: nothing is left to do.')
+})
+
 test('of a partial run, `runs show` says the command that tries again', async () => {
   await using cli = await openCli({ rules: 3 })
   await cli.sync()

@@ -3,7 +3,7 @@ import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/holds/ap
 import { syncInventory } from '#src/inventory/sync.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import type { FerryHarness } from '#test/support/ferry-harness.ts'
-import { approve, FOLDER_1, keep, openHolds, openKnown, outcomes } from './known-rules.ts'
+import { approve, FOLDER_1, FOLDER_2, keep, openHolds, openKnown, outcomes } from './known-rules.ts'
 import { currentIds, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
 
 /* A hold that later runs made larger: a decision is about what was looked at. */
@@ -175,4 +175,26 @@ test('an approval that waits for a run decides about what was held before, less 
   expect(await approval).toMatchObject({ removed: 19 })
   expect(await currentIds(harness)).toEqual([...upTo(20), 40])
   expect(await openHolds(harness)).toMatchObject([{ ids: [20] }])
+})
+
+test('what was left held stays held also if a run of other folders is held in between', async () => {
+  await using harness = await openKnown()
+  const listed = (...missing: number[]) => [keep(...upTo(40).filter(id => !missing.includes(id)))]
+  const first = upTo(15)
+  const { run } = await syncListed(harness, listed(...first), FOLDER_1)
+  await syncListed(harness, listed(...first, 16), FOLDER_1)
+  expect(await approve(harness, run, listed(...first, 16)[0]!)).toMatchObject({ removed: 15 })
+  const others = upTo(36).slice(20)
+  expect(await syncListed(harness, listed(...first, 16, ...others), FOLDER_2)).toMatchObject({
+    status: 'held',
+  })
+  expect(await syncListed(harness, listed(...first, 16), FOLDER_1)).toMatchObject({
+    status: 'held',
+    removed: 0,
+  })
+  expect(await openHolds(harness)).toMatchObject([{ ids: [16] }])
+
+  // Once it was listed again, it is a row like any other.
+  expect(await syncListed(harness, listed(...first), FOLDER_1)).toMatchObject({ status: 'succeeded' })
+  expect(await syncListed(harness, listed(...first, 16), FOLDER_1)).toMatchObject({ removed: 1 })
 })

@@ -1,13 +1,14 @@
 import type { SQL } from 'drizzle-orm'
 import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
 import { recordActs } from '#src/db/audit.ts'
 import { alias, and, between, drizzleOf, eq, isNull, not, sql } from '#src/db/drizzle.ts'
 import { raiseEvent, resolveEvent } from '#src/db/outbox.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { countOf } from '#src/db/rows.ts'
+import { countOf, findColumn } from '#src/db/rows.ts'
 import type { RunStep } from '#src/inventory/runs/ledger.ts'
 import { removalHolds as holds, syncRuns } from '#src/inventory/schema.ts'
-import { isCoveredBy, listedFoldersOf, ofInventory, Scope } from '#src/inventory/scope.ts'
+import { coversFolders, isCoveredBy, listedFoldersOf, ofInventory, Scope } from '#src/inventory/scope.ts'
 import type { HoldOutcome } from '#src/inventory/states.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import type { EventKey } from '#src/model/event.ts'
@@ -49,17 +50,20 @@ export async function holdRemovals(
   ids: readonly string[],
 ): Promise<void> {
   const { account, resource, runId } = run
-  const [before] = await drizzleOf(client)
-    .select({ partly_approved: holds.partly_approved })
-    .from(holds)
-    .where(isOpenIn(run))
+  const left = await loadLeftIds(client, run)
   await closeHold(client, run, not(listedFoldersOf(scope)), { outcome: 'voided' })
   const [open] = await drizzleOf(client).select(HELD).from(holds).where(isOpenIn(run))
   const since = open ? sinceRunsOf(open) : new Map<string, bigint>()
   const found = { last_run: runId, ids: [...ids], since_runs: ids.map(id => since.get(id) ?? runId) }
   await drizzleOf(client)
     .insert(holds)
-    .values({ account, resource, opened_by_run: runId, ...before, ...found })
+    .values({
+      account,
+      resource,
+      opened_by_run: runId,
+      partly_approved: ids.some(id => left.has(id)),
+      ...found,
+    })
     .onConflictDoUpdate({
       target: [holds.account, holds.resource],
       targetWhere: sql`ended_at is null`,
@@ -164,17 +168,24 @@ export async function loadHeldIds(pool: Pool, runId: bigint): Promise<readonly s
   return hold ? heldBy(runId, hold) : []
 }
 
-/** The ids whose removal waits for a person although a person decided about others of the same hold. */
+/**
+ * The ids whose removal waits for a person although a person decided about others of the same hold: also if a run of other folders
+ * ended that hold, until a complete listing of its folders has decided about them.
+ */
 export async function loadLeftIds(
   client: Pool | PoolClient,
   inventory: Inventory,
 ): Promise<ReadonlySet<string>> {
-  const [hold] = await drizzleOf(client)
-    .select({ ids: holds.ids })
-    .from(holds)
-    .where(and(isOpenIn(inventory), holds.partly_approved))
-  return new Set(hold?.ids)
+  const ids = await findColumn(client, z.string(), LEFT, [inventory.account, inventory.resource])
+  return new Set(ids)
 }
+
+const LEFT = `
+  select unnest(h.ids) as id from ferry.removal_holds h join ferry.sync_runs l on l.id = h.last_run
+  where h.account = $1 and h.resource = $2 and h.partly_approved and (h.ended_at is null or h.outcome = 'voided' and not exists (
+    select from ferry.sync_runs r
+    where r.account = $1 and r.resource = $2 and r.status in ('succeeded', 'held') and r.finished_at > h.ended_at
+      and ${coversFolders("r.scope -> 'folders'", "l.scope -> 'folders'")}))`
 
 /** The open hold that a held run made or updated, or null. */
 export async function loadOpenHold(pool: Pool, runId: bigint): Promise<Hold | null> {

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { and, asc, desc, drizzleOf, eq, gt, gte, inArray, isNotNull, lt } from '#src/db/drizzle.ts'
-import { findAll } from '#src/db/rows.ts'
+import { and, asc, desc, drizzleOf, eq, gte, isNotNull, lt } from '#src/db/drizzle.ts'
+import { findAll, findValue, Int8 } from '#src/db/rows.ts'
 import { platformCalls } from '#src/db/schema.ts'
 import { type Hold, loadHeldIds, loadOpenHold } from '#src/inventory/holds/holds.ts'
 import {
@@ -11,9 +11,9 @@ import {
   type QuarantineReason,
 } from '#src/inventory/read/quarantine.ts'
 import { contractDrift, syncRuns as runs, seenValues } from '#src/inventory/schema.ts'
-import { ofInventory, Scope } from '#src/inventory/scope.ts'
+import { coversFolders, Scope } from '#src/inventory/scope.ts'
 import type { Inventory, Resource } from '#src/model/resource.ts'
-import { COMPLETE_STATUSES, type RunStatus } from '#src/model/run.ts'
+import type { RunStatus } from '#src/model/run.ts'
 
 /** A run of the ledger under the names that programs are shown. */
 const RUN = {
@@ -168,23 +168,19 @@ export async function loadReadableRun(pool: Pool, id: bigint): Promise<ReadableD
   return { run, quarantined, drift, newValues, heldIds, completeSince }
 }
 
-/** Returns the first run after this one that applied a complete listing of the same inventory. */
-async function findCompleteSince(
+/** Returns the first run after this one that applied a complete listing of the same inventory, of its folders at least. */
+function findCompleteSince(
   pool: Pool,
-  run: Inventory & { readonly run: bigint },
+  { account, resource, run }: Inventory & { readonly run: bigint },
 ): Promise<bigint | null> {
-  const isLater = and(
-    ofInventory(runs, run),
-    gt(runs.id, run.run),
-    inArray(runs.status, [...COMPLETE_STATUSES]),
+  return findValue(
+    pool,
+    Int8.nullable(),
+    `select min(c.id) from ferry_internal.run_folders r join ferry_internal.complete_runs c
+       on c.id > r.id and ${coversFolders('c.folders', 'r.folders')}
+     where r.id = $1 and c.account = $2 and c.inventory = $3`,
+    [run, account, resource],
   )
-  const [later] = await drizzleOf(pool)
-    .select({ id: runs.id })
-    .from(runs)
-    .where(isLater)
-    .orderBy(asc(runs.id))
-    .limit(1)
-  return later?.id ?? null
 }
 
 export type DriftField = Awaited<ReturnType<typeof listDrift>>[number]
