@@ -29,12 +29,11 @@ const NOTIFY_EVERY_MS = 20_000
 async function doWhatIsDue(ferry: Ferry, options: Options, { signal }: OneShotContext): Promise<ExitCode> {
   const { JOBS } = await import('#jobs/index.ts')
   const { defineSchedules } = await import('#jobs/schedules.ts')
-  const { freshnessTargetsOf } = await import('#src/worker/freshness-targets.ts')
   const { runDue } = await import('#src/worker/run-due.ts')
   const { notifyNow } = await import('#src/worker/notifications.ts')
-  const { saveSettings } = await import('./worker.ts')
+  const { saveSettings, targetsOf } = await import('./worker.ts')
   using stopping = cutOffAfter(signal)
-  await saveSettings(ferry, freshnessTargetsOf(ferry, ferry.accounts.values(), new Date()))
+  await saveSettings(ferry, await targetsOf(ferry))
 
   const codes: ExitCode[] = []
   // A receiver is told of what happens after it became known.

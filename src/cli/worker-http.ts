@@ -85,7 +85,7 @@ export async function serveHttp(
   const limits = accounts.flatMap(account =>
     operations.map(operation => ({ account, operation, limit: ferry.limitOf(account, operation) })),
   )
-  const shared = { pool: ferry.pool, schedules, limits }
+  const shared = { pool: ferry.pool, schedules, catchUpMs: ferry.catchUpMs, limits }
   http.serve({
     ...shared,
     countWaiting: worker.countWaiting,

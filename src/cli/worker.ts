@@ -47,7 +47,6 @@ export async function startWorker(
   const { openWorker } = await import('#src/worker/worker.ts')
   const { JOBS } = await import('#jobs/index.ts')
   const { defineSchedules } = await import('#jobs/schedules.ts')
-  const { freshnessTargetsOf } = await import('#src/worker/freshness-targets.ts')
   const { openNotifications } = await import('#src/worker/notifications.ts')
   const { openBackfills } = await import('#src/worker/backfills.ts')
   const { Heartbeat } = await import('./heartbeat.ts')
@@ -59,11 +58,7 @@ export async function startWorker(
       observer: http?.observer,
     }),
   )
-  const keySettings = new Map(ferry.config.accounts.map(({ name, keySetting }) => [name, keySetting]))
-  const targets = freshnessTargetsOf(ferry, ferry.accounts.values(), new Date()).map(target => ({
-    ...target,
-    keySetting: keySettings.get(target.account) ?? '',
-  }))
+  const targets = await targetsOf(ferry)
   const worker = await openWorker(ferry, await prepare(ferry, targets, context.signal), {
     jobs: JOBS,
     schedules: defineSchedules(ferry),
@@ -87,6 +82,16 @@ export async function startWorker(
   beside.use(collectGarbageLater())
   await announce(ferry, http, options)
   return { failed: ferry.postgresEnded }
+}
+
+/** Returns how old the inventories may be by the settings, and where the key of each account is set. */
+export async function targetsOf(ferry: Ferry): Promise<FreshnessTarget[]> {
+  const { freshnessTargetsOf } = await import('#src/worker/freshness-targets.ts')
+  const keySettings = new Map(ferry.config.accounts.map(({ name, keySetting }) => [name, keySetting]))
+  return freshnessTargetsOf(ferry, ferry.accounts.values(), new Date()).map(target => ({
+    ...target,
+    keySetting: keySettings.get(target.account),
+  }))
 }
 
 /** Stores the targets and limits that reports show. */

@@ -10,6 +10,7 @@ import { listOpenHolds } from '#src/inventory/holds/list-holds.ts'
 import { countQuarantined } from '#src/inventory/read/quarantine.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { type Freshness, loadFreshness } from '#src/reports/freshness.ts'
+import { listNightTargets } from '#src/reports/freshness-targets.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
 import { listNextSlots } from '#src/schedules/list-schedules.ts'
 import { type GaugeNow, secondsOf } from './gauges.ts'
@@ -21,6 +22,8 @@ import { type GaugeNow, secondsOf } from './gauges.ts'
 export type DatabaseSource = {
   readonly pool: Pool
   readonly schedules: readonly Schedule[]
+  /** `FERRY_CATCH_UP` */
+  readonly catchUpMs: number
   readonly limits: readonly {
     readonly account: string
     readonly operation: string
@@ -32,12 +35,17 @@ export type DatabaseSource = {
 const STATEMENT_WITHIN_MS = 2_000
 
 /** Reads all gauges in one transaction that only reads. */
-export function readDatabaseGauges({ pool, schedules, limits }: DatabaseSource): Promise<GaugeNow[]> {
+export function readDatabaseGauges({
+  pool,
+  schedules,
+  catchUpMs,
+  limits,
+}: DatabaseSource): Promise<GaugeNow[]> {
   return readWithin(pool, STATEMENT_WITHIN_MS, async client => [
     await clockGauge(client),
     ...(await inventoryGauges(client)),
     ...importGauges(await countImports(client)),
-    await scheduleGauge(client, schedules),
+    await scheduleGauge(client, schedules, catchUpMs),
     ...(await limitGauges(client, limits)),
     {
       name: 'ferry_refused',
@@ -83,6 +91,13 @@ async function inventoryGauges(client: PoolClient): Promise<GaugeNow[]> {
       name: 'ferry_inventory_freshness_target_seconds',
       help: 'Freshness target of an inventory: how old it may be, by the settings of the workers.',
       samples: of(({ targetMs }) => targetMs && targetMs / 1_000),
+    },
+    {
+      name: 'ferry_night_target_seconds',
+      help: 'How old the last snapshot of an account may be before a night is missed, by the settings of the workers.',
+      samples: (await listNightTargets(client)).map(
+        ({ account, nightMs }) => [{ account }, nightMs / 1_000] as const,
+      ),
     },
     {
       name: 'ferry_inventory_fresh',
@@ -156,8 +171,12 @@ function importGauges(counts: readonly ImportCount[]): GaugeNow[] {
   ]
 }
 
-async function scheduleGauge(client: PoolClient, schedules: readonly Schedule[]): Promise<GaugeNow> {
-  const slots = await listNextSlots(client, schedules)
+async function scheduleGauge(
+  client: PoolClient,
+  schedules: readonly Schedule[],
+  catchUpMs: number,
+): Promise<GaugeNow> {
+  const slots = await listNextSlots(client, schedules, catchUpMs)
   return {
     name: 'ferry_schedule_next_timestamp_seconds',
     help: 'When the next slot of a schedule is due that no worker has taken. A time in the past means that no worker takes it.',

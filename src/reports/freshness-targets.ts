@@ -1,5 +1,7 @@
 import type { Pool } from 'pg'
+import { z } from 'zod'
 import { drizzleOf, sql } from '#src/db/drizzle.ts'
+import { findAll, type Queryable } from '#src/db/rows.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { freshnessTargets } from './schema.ts'
 
@@ -17,7 +19,7 @@ export type FreshnessTarget = Inventory & {
   /** The folders that a listing must include to count, as text; null where the inventory has none. */
   readonly folders: readonly string[] | null
   /** Where the account's key is set, for messages. */
-  readonly keySetting?: string
+  readonly keySetting?: string | undefined
   /** How long its runs are kept; null for ever. How fresh the data was before that is unknown. */
   readonly runsKeptMs: number | null
 }
@@ -71,6 +73,18 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
         written_at: sql`clock_timestamp()`,
       },
     })
+}
+
+const NightTarget = z.object({ account: z.string(), nightMs: z.number() })
+
+/** Returns after which time without a snapshot a night of each account is missed. */
+export function listNightTargets(client: Queryable): Promise<z.infer<typeof NightTarget>[]> {
+  return findAll(
+    client,
+    NightTarget,
+    `select account, max(extract(epoch from night) * 1000)::float8 as night_ms from ferry.freshness_targets
+     group by account order by account`,
+  )
 }
 
 /** Returns the accounts that have a freshness target: those that a worker had, until their targets are deleted. */

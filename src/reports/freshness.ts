@@ -77,7 +77,7 @@ const FRESHNESS = `
     exists (
       select from ferry.workers w where w.seen_at > clock_timestamp() - $3 * interval '1 ms'
         and (f.account = any (w.accounts) or w.accounts = '{}')) as has_worker,
-    case when why_late = 'no run' and f.target is not null then
+    case when why_late in ('no run', 'failed', 'partial') and f.target is not null then
       not exists (
         select from ferry.workers w where w.seen_at > clock_timestamp() - $3 * interval '1 ms'
           and f.account = any (w.accounts))
@@ -116,5 +116,5 @@ function literal(text: string): string {
 export function troubleOf({ whyLate, lastFailedRun, errorCode, ...same }: Freshness): Trouble | null {
   if (whyLate === null) return null
   const run = lastFailedRun === null ? null : `${lastFailedRun}`
-  return { ...same, why: whyLate, run, code: errorCode }
+  return { ...same, why: same.isAbandoned ? 'no run' : whyLate, run, code: errorCode }
 }

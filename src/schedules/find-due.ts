@@ -136,12 +136,13 @@ const ON_TIME_MS = 30_000
  * database's.
  */
 export function decideDue(
-  { timing, slot: latest, isNeverTooLate }: Pick<Timed, 'timing' | 'slot' | 'isNeverTooLate'>,
+  schedule: Pick<Timed, 'timing' | 'slot' | 'isNeverTooLate'>,
   { taken, paused, open }: Omit<ScheduleState, 'isNew'>,
   { catchUpMs, installedAt }: DuePolicy,
   now: Date,
 ): Due | null {
-  const graceMs = isNeverTooLate ? Number.POSITIVE_INFINITY : Math.max(catchUpMs, ON_TIME_MS)
+  const { timing, slot: latest } = schedule
+  const graceMs = graceOf(schedule, catchUpMs)
   const lateMs = now.getTime() - latest.getTime()
   const wasDue = 'everyMs' in timing || (latest >= installedAt && lateMs <= graceMs)
   if (!taken && !paused && wasDue && lateMs >= 0) {
@@ -150,6 +151,11 @@ export function decideDue(
   if (!open || open.freeInMs > 0) return null
   if (open.manual) return { slot: open.slot, trigger: 'manual' }
   return paused || -open.freeInMs > graceMs ? null : { slot: open.slot, trigger: 'schedule' }
+}
+
+/** For how long after its time a slot of a schedule is still due. */
+export function graceOf({ isNeverTooLate }: Pick<Schedule, 'isNeverTooLate'>, catchUpMs: number): number {
+  return isNeverTooLate ? Number.POSITIVE_INFINITY : Math.max(catchUpMs, ON_TIME_MS)
 }
 
 /** A schedule with an interval catches up with nothing: its latest slot is the current one. */

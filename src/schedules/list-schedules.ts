@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { findAll, type Queryable } from '#src/db/rows.ts'
 import type { Schedule, ScheduleKey } from './definition.ts'
-import { slotAfter, type Timing } from './timing.ts'
+import { graceOf } from './find-due.ts'
+import { slotAfter, slotAt, type Timing } from './timing.ts'
 
 /** One line of `ferry schedules list`. */
 export type ScheduleRow = {
@@ -54,14 +55,27 @@ export type NextSlot = ScheduleKey & { readonly at: Date }
 
 /**
  * Returns the next slot of each of these schedules after the last one that a worker took: if it is past, no worker takes
- * it. Leaves out schedules that are paused or never had a slot.
+ * it. One that is too old to be caught up with is not waited for. Leaves out schedules that are paused or never had a slot.
  */
-export async function listNextSlots(client: Queryable, schedules: readonly Schedule[]): Promise<NextSlot[]> {
+export async function listNextSlots(
+  client: Queryable,
+  schedules: readonly Schedule[],
+  catchUpMs: number,
+): Promise<NextSlot[]> {
   const rows = await loadKnown(client, schedules)
-  return schedules.flatMap(({ schedule, account, timing }, index) => {
-    const { slot = null, paused = true } = rows[index] ?? {}
-    return slot && !paused ? [{ schedule, account, at: slotAfter(timing, slot) }] : []
+  return schedules.flatMap((one, index) => {
+    const { schedule, account } = one
+    const known = rows[index]
+    if (!known?.slot || known.paused) return []
+    return { schedule, account, at: nextOf(one, known.slot, graceOf(one, catchUpMs), known.now) }
   })
+}
+
+function nextOf({ timing }: Schedule, taken: Date, graceMs: number, now: Date): Date {
+  const next = slotAfter(timing, taken)
+  if ('everyMs' in timing || next >= now) return next
+  const latest = slotAt(timing, now)
+  return now.getTime() - latest.getTime() > graceMs ? slotAfter(timing, now) : latest
 }
 
 function loadKnown(client: Queryable, schedules: readonly Schedule[]) {

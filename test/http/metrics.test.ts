@@ -22,7 +22,7 @@ async function syncHere(harness: Awaited<ReturnType<typeof openHttpHarness>>) {
 
 /** The operations that are refused now, by the gauge. */
 async function refusedIn({ worker: { pool } }: Awaited<ReturnType<typeof openHttpHarness>>) {
-  const gauges = await readDatabaseGauges({ pool, schedules: [], limits: [] })
+  const gauges = await readDatabaseGauges({ pool, schedules: [], catchUpMs: 0, limits: [] })
   return gauges.find(({ name }) => name === 'ferry_refused')?.samples.map(([labels]) => labels)
 }
 

@@ -162,6 +162,26 @@ describe('ferry.freshness', () => {
     expect(await advice()).toBe(null)
   })
 
+  test('advises so also if the last thing that was tried failed, and says then that no worker has the account', async () => {
+    await using store = await openTestStore()
+    const { pool } = store
+    await saveFreshnessTargets(pool, [FRESHNESS_TARGET])
+    await addRun(pool, { end: failed })
+    await pool.query(`update ferry.freshness_targets set target_since = target_since - interval '2 days'`)
+    const words = async () => explainLateness((await only(pool))!)
+    expect(await words()).toMatch(/^key refused \(401\)/)
+    await ageRuns(pool, '25 hours')
+    expect(await words()).toMatch(/^no worker has this account: .* delete from ferry\.freshness_targets/)
+  })
+
+  test('an account that was taken away is not late for ever because it was never read', async () => {
+    await using store = await openTestStore()
+    await addRun(store.pool, { end: failed })
+    expect(await stateOf(store.pool)).toBe('never: failed')
+    await ageRuns(store.pool, '25 hours')
+    expect(await only(store.pool)).toMatchObject({ state: 'no target', whyLate: null })
+  })
+
   test('is late after the clock was set back, until the next complete run', async () => {
     await using store = await openTestStore()
     const { pool } = store

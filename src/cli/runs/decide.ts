@@ -21,7 +21,11 @@ export async function approve(
   if (options.json) printJsonRun(result)
   else printRuns([result])
   explainRun(result)
-  return exitCodeOf(ferry.pool, result)
+  const code = await exitCodeOf(ferry.pool, result)
+  if (code !== EXIT.done) return code
+  // With another key or other settings nothing is removed, and the rows stay held.
+  const { hold } = await findRun(ferry.pool, id)
+  return hold && hold.ids.length > hold.added.length ? EXIT.undecided : code
 }
 
 /** Ends the hold of a run: its rows are kept. */

@@ -3,7 +3,12 @@
 CREATE OR REPLACE VIEW ferry.freshness AS
   WITH judged AS (
     SELECT k.account, k.inventory, c.id, c.at, a.age, p.target, p.schedule,
-      CASE WHEN c.at IS NULL THEN 'never' WHEN p.target IS NULL THEN 'no target'
+      CASE WHEN p.target IS NULL AND (c.at IS NOT NULL OR NOT EXISTS (
+          -- Of an account that was taken away, failed runs may be all that is left.
+          SELECT FROM ferry.sync_runs r
+          WHERE r.account = k.account AND r.resource = k.inventory AND r.started_at > clock_timestamp() - interval '1 day')
+        ) THEN 'no target'
+        WHEN c.at IS NULL THEN 'never'
         WHEN a.age > p.target OR a.age < interval '0' THEN 'late' ELSE 'fresh' END AS state
     FROM ferry.inventories k
     LEFT JOIN ferry.freshness_targets p ON p.account = k.account AND p.resource = k.inventory
@@ -56,7 +61,7 @@ COMMENT ON COLUMN ferry.freshness.last_complete_at IS 'When Ferry began to read 
 COMMENT ON COLUMN ferry.freshness.last_complete_run IS 'The run (sync_runs.id) that applied it.';
 COMMENT ON COLUMN ferry.freshness.age IS 'How long ago that was, by the clock of this database.';
 COMMENT ON COLUMN ferry.freshness.target IS 'How old the inventory may be: three poll intervals; for MCP servers that are not polled, the interval of the nightly schedule and one hour. Null as long as no worker has run.';
-COMMENT ON COLUMN ferry.freshness.state IS 'fresh; late: older than its freshness target; never: no complete listing so far; no target: no worker has run, so it is not known how old it may be.';
+COMMENT ON COLUMN ferry.freshness.state IS 'fresh; late: older than its freshness target; never: no complete listing so far; no target: no worker has run, so it is not known how old it may be, and within a day nothing failed that was never read.';
 COMMENT ON COLUMN ferry.freshness.why_late IS 'Why it is late or never: failed, partial (the last run that ended since), running (the first run since has not ended), no run (none was tried since), paused (its schedule is), clock set back (the listing is later than now). Else null.';
 COMMENT ON COLUMN ferry.freshness.last_failed_run IS 'The last run since that failed or was partial, if it is late or never.';
 COMMENT ON COLUMN ferry.freshness.error_code IS 'The error code of that run.';

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { EXIT } from '#src/cli/exit.ts'
+import { approve } from '#src/cli/runs/decide.ts'
 import { textOf } from './cells.ts'
 import { BOTH_TOKENS, OPERATE_TOKEN, READ_TOKEN } from './console-harness.ts'
 import { acts, GONE, hold, open, openForms, PATH, RULES, sendOpened, stored } from './held.ts'
@@ -75,4 +77,17 @@ test('a rejection counts for the rows that were looked at: later ones wait on, a
   expect((await harness.submit(`${PATH}/${later.run}/approve`, {}, OPERATE_TOKEN)).status).toBe(303)
   await expect.poll(() => stored(harness)).toBe(RULES - 1)
   expect(await harness.sync()).toMatchObject({ status: 'succeeded', removed: 0 })
+})
+
+test('an approval that another key kept from removing anything says so, also on the command line by its exit code', async () => {
+  await using harness = await open()
+  const { path, run } = await hold(harness)
+  harness.sandbox.state.addKey({ key: 'another' })
+  const other = await harness.openFerry({ FERRY_APP_KEY: 'another' })
+  expect(await approve(other, run, { as: 'ada' }, new AbortController().signal)).toBe(EXIT.undecided)
+  const text = textOf((await harness.page(path)).text)
+  expect(text).toContain(
+    'but nothing was removed: 15 rows are not listed and kept, because they were held with another key',
+  )
+  expect(text).not.toContain('approved other rows')
 })

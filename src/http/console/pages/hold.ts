@@ -193,6 +193,9 @@ function whatCameOfIt(
     return html`<p class="problem" role="status">${badge('bad', 'failed', 'Approval')} Approved by ${foreign(here.actor)}, but it failed at ${time(here.at, timezone)}: ${sentence(here.message)}</p>`
   }
   if (last?.status === 'succeeded' && outcome === null) {
+    if (last.removed === 0 && last.message !== null) {
+      return html`<p class="problem" role="status">${badge('warn', 'nothing removed', 'Approval')} Approved by ${foreign(last.actor)} in ${runLink(last.run, `run ${last.run}`)}, but nothing was removed: ${sentence(last.message)}</p>`
+    }
     return html`<p class="notice" role="status">${foreign(last.actor)} approved other rows of this hold in ${runLink(last.run, `run ${last.run}`)}: ${number(last.removed)} were removed. These stay held until somebody decides, however few they are.</p>`
   }
   if (!last || last.status === 'succeeded') return null
