@@ -135,7 +135,12 @@ export function withAccount(config: Config, name: string, baseUrl: string, appKe
   const baseUrlSetting = 'the built-in sandbox'
   const source = { name, baseUrl, baseUrlSetting, appKey: new Secret(appKey), keySetting: 'the sandbox' }
   const account = accountOf(config.accountDefaults, source)
-  return Object.freeze({ ...config, accounts: [...config.accounts, account] })
+  // It runs in this process, or beside it: no proxy reaches it.
+  const proxy = {
+    ...config.proxy,
+    except: [config.proxy.except, new URL(baseUrl).host].filter(Boolean).join(),
+  }
+  return Object.freeze({ ...config, proxy, accounts: [...config.accounts, account] })
 }
 
 /** Returns every non-empty variable. Names of proxies may be in lower case, as in most programs. */

@@ -90,7 +90,7 @@ describe('how settings are written', () => {
     expect(readConfig({ FERRY_CATCH_UP: '596h' }).catchUpMs).toBe(596 * 3_600_000)
     expect(mistakesOf({ FERRY_CATCH_UP: '597h', FERRY_LIST_LIMIT: '5/597h' })).toEqual([
       'FERRY_CATCH_UP: "597h" is too long; write 596h or less',
-      'FERRY_LIST_LIMIT: "5/597h" has too long a window; write 596h or less',
+      'FERRY_LIST_LIMIT: "5/597h" has too long a window; write 590h or less',
     ])
   })
 

@@ -98,13 +98,13 @@ export async function printList<Row extends object, Asked>(
   }
   if (json) return shown
   if (shown === 0) print(none)
-  if (shown === limit) tellMore((await list.count(pool, asked, COUNTED_TO + 1)) - shown)
+  if (shown === limit) tellMore((await list.count(pool, asked, shown + COUNTED_TO + 1)) - shown)
   return shown
 }
 
 export function tellMore(more: number): void {
   if (more <= 0) return
-  const many = more > COUNTED_TO - SHOWN ? `more than ${number(COUNTED_TO - SHOWN)}` : number(more)
+  const many = more > COUNTED_TO ? `more than ${number(COUNTED_TO)}` : number(more)
   print(`and ${many} more (--all shows them)`)
 }
 

@@ -66,6 +66,16 @@ function firstLine(run: RunResult): string {
   )
 }
 
+const NOTE_ANSWERS_WITHIN_MS = 2_000
+
+/** A note that was left by a process that was killed may have the pid of another, or of this one in a container. */
+function isAnswered(url: string): Promise<boolean> {
+  return fetch(url, { signal: AbortSignal.timeout(NOTE_ANSWERS_WITHIN_MS) }).then(
+    () => true,
+    () => false,
+  )
+}
+
 /** Starts the sandbox and leaves a note for other commands in the data directory. Throws if another one is running. */
 async function withSandbox(
   config: Config,
@@ -73,7 +83,7 @@ async function withSandbox(
   options: { json?: true },
 ): Promise<Config> {
   const other = readSandboxNote(config.dataDir)
-  if (other) {
+  if (other && (await isAnswered(other.baseUrl))) {
     throw new UsageError(
       `ferry up is already running here (pid ${other.pid}): other commands beside it use its sandbox. ` +
         'Stop it first, or set FERRY_DATA_DIR to another directory.',

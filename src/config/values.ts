@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
-import { DAY_MS, LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '../model/duration.ts'
+import { DAY_MS, LONGEST_TIMER, parseDuration } from '../model/duration.ts'
 import type { LimitWindow } from '../model/limit.ts'
 import { isPlatformPattern } from '../model/platform-url.ts'
 import type { RemovalGuard } from '../model/removal-guard.ts'
@@ -34,13 +34,23 @@ export const ArrivalBound = Duration.refine(
   'is too short to send a request; write 500ms or more',
 )
 
+/** With its guard (`guardedMs`), Postgres counts a window in an integer of 32 bits. */
+const LONGEST_WINDOW = '590h'
+
 export const LimitWindows = text(
-  value => all(value.split(',').map(windowOf)),
+  value => all(value.split(',').map(windowOf))?.filter(isTightest),
   value =>
-    value.split(',').some(window => isTooLong(window.split('/').at(-1) ?? ''))
-      ? `has too long a window; write ${LONGEST_TIMER} or less`
+    value.split(',').some(window => isTooLong(window.split('/').at(-1) ?? '', LONGEST_WINDOW))
+      ? `has too long a window; write ${LONGEST_WINDOW} or less`
       : 'is not a limit; write calls/window, with commas between: 2/1s,20/60s',
 )
+
+/** Of two windows of one length, the one with fewer calls counts. */
+function isTightest({ windowMs }: LimitWindow, index: number, windows: readonly LimitWindow[]): boolean {
+  const same = windows.filter(other => other.windowMs === windowMs)
+  const least = Math.min(...same.map(other => other.maxCalls))
+  return windows.findIndex(other => other.windowMs === windowMs && other.maxCalls === least) === index
+}
 
 /** The bounds of a removal that needs a person's decision: rows and a share from 0 to 1. */
 export const Guard = text(guardOf, 'is not a removal guard; write a number of rows and a share: 10,20%')
@@ -194,14 +204,14 @@ function durationMs(value: string): number | undefined {
   return isTooLong(value) ? undefined : parseDuration(value) || undefined
 }
 
-function isTooLong(duration: string): boolean {
-  return (parseDuration(duration.trim()) ?? 0) > LONGEST_TIMER_MS
+function isTooLong(duration: string, longest = LONGEST_TIMER): boolean {
+  return (parseDuration(duration.trim()) ?? 0) > (parseDuration(longest) ?? 0)
 }
 
 function windowOf(value: string): LimitWindow | undefined {
   const [, digits, window = ''] = /^\s*(\d{1,9})\/(\S+)\s*$/.exec(value) ?? []
   const maxCalls = Number(digits)
-  const windowMs = durationMs(window)
+  const windowMs = isTooLong(window, LONGEST_WINDOW) ? undefined : durationMs(window)
   return maxCalls > 0 && windowMs !== undefined ? { maxCalls, windowMs } : undefined
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { DAY_MS } from '#src/model/duration.ts'
+import { DEAD_AFTER_HOURS } from '#src/model/event.ts'
 import { inTransaction } from './pool.ts'
 import { findOne, findValue } from './rows.ts'
 
@@ -141,12 +142,14 @@ export function oldCalls(pool: Pool, keepMs: number | null, isKept: string): Old
   return oldRows(pool, { table: 'ferry.platform_calls', keepMs, hasAged, isOld })
 }
 
-/** Events. One that is open stays, however old: it would be raised again. */
+/** Events. One that is open stays, however old: it would be raised again. So does one of which a message may still be sent. */
 export function oldEvents(pool: Pool, keepMs: number | null): OldRows {
   return oldRows(pool, {
     table: 'ferry.events',
     keepMs,
-    isOld: 'r.at < $1::timestamptz and not r.is_open',
+    isOld: `r.at < $1::timestamptz and not r.is_open and not exists (
+      select from ferry.deliveries d where d.event = r.id and d.delivered_at is null
+        and d.at > statement_timestamp() - ${DEAD_AFTER_HOURS} * interval '1 hour')`,
     order: 'r.id',
   })
 }

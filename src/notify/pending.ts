@@ -1,11 +1,8 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { findAll, findOne } from '#src/db/rows.ts'
-import { EVENT_KINDS, EVENT_STATES } from '#src/model/event.ts'
+import { DEAD_AFTER_HOURS, EVENT_KINDS, EVENT_STATES } from '#src/model/event.ts'
 import type { CallResult } from './caller.ts'
-
-/** A message that was not accepted for this long is not sent any more: nobody needs yesterday's news. */
-const DEAD_AFTER_HOURS = 24
 
 /** SQL that says whether an event or a message is young enough to be sent; `row` is its name, and a dot. */
 export const isAliveIn = (row: string) =>

@@ -1,8 +1,8 @@
-import { CronExpressionParser } from 'cron-parser'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { inTransaction } from '#src/db/pool.ts'
 import { findAll, findMaybe, findOne, findValue } from '#src/db/rows.ts'
+import { tickAfter } from '#src/model/cron-time.ts'
 import { EVENT_KINDS, EVENT_STATES, type EventData, isRuleEvent } from '#src/model/event.ts'
 import type { Receiver } from '#src/model/settings.ts'
 import { isAliveIn, StoredData } from './pending.ts'
@@ -149,14 +149,18 @@ async function isCauseTold(
         order by e.id desc limit 1) as told,
        exists (
          select from ferry.events e
-         where e.is_open and e.account = $1 and e.data ->> 'cause' = $2 and e.id <> $3 and e.kind = any ($5)) as is_elsewhere`,
-    [account, data.cause, id, name, kinds],
+         where e.is_open and e.account = $1 and e.data ->> 'cause' = $2 and e.kind = any ($5)
+           and case when $6 then e.id < $3 else e.id <> $3 end) as is_elsewhere`,
+    [account, data.cause, id, name, kinds, state === 'raised'],
   )
   if (state === 'resolved') return told !== 'raised' || isElsewhere
   return told === 'raised' && isElsewhere
 }
 
-/** What the receiver was told last of a cause, and whether another open event that it wants has it. */
+/**
+ * What the receiver was told last of a cause, and whether another open event that it wants has it: an earlier one, if this one begins.
+ * Of two that begin at once, the first is told.
+ */
 const CauseNow = z.object({ told: z.enum(EVENT_STATES).nullable(), isElsewhere: z.boolean() })
 
 async function saveDelivery(
@@ -175,6 +179,5 @@ async function saveDelivery(
 
 /** By the clock of the database: what is routed after it belongs to the next one. */
 async function nextDigestAt(client: PoolClient, cron: string, timezone: string): Promise<Date> {
-  const now = await findValue(client, z.date(), 'select clock_timestamp()')
-  return CronExpressionParser.parse(cron, { currentDate: now, tz: timezone }).next().toDate()
+  return tickAfter({ cron, timezone }, await findValue(client, z.date(), 'select clock_timestamp()'))
 }

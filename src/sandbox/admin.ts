@@ -82,7 +82,7 @@ function countFrom(least: number, most: number) {
 }
 
 const LatencyMs = z.union([z.number(), z.tuple([z.number(), z.number()])])
-const Windows = z.array(z.strictObject({ max: z.int(), windowMs: z.number() }))
+const Windows = z.array(z.strictObject({ max: z.int().min(1), windowMs: z.number() }))
 const List = { pageId: Id, method: z.string().default('email') }
 
 /**

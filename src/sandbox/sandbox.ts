@@ -41,7 +41,14 @@ export async function openSandbox(options: Partial<SandboxOptions> = {}): Promis
   const all = { ...DEFAULT_OPTIONS, ...options }
   const closing = new AbortController()
   let state = new SandboxState(all)
-  const app = fastify({ forceCloseConnections: true, clientErrorHandler: refuseGarbage })
+  const handle = (request: FastifyRequest, reply: FastifyReply) =>
+    answerRequest(sandbox.state, request, reply, closing.signal)
+  const app = fastify({
+    forceCloseConnections: true,
+    clientErrorHandler: refuseGarbage,
+    frameworkErrors: (_error, request, reply) => handle(request, reply),
+    http: { requireHostHeader: false },
+  })
   const sandbox = {
     get state() {
       return state
@@ -52,8 +59,6 @@ export async function openSandbox(options: Partial<SandboxOptions> = {}): Promis
   }
   takeAnyBody(app, all.maxBodyBytes)
   registerAdmin(app, sandbox)
-  const handle = (request: FastifyRequest, reply: FastifyReply) =>
-    answerRequest(sandbox.state, request, reply, closing.signal)
   for (const { path } of Object.values(OPERATIONS)) app.post(path, handle)
   app.setNotFoundHandler(handle)
   app.setErrorHandler((_error, request, reply) => handle(request, reply))

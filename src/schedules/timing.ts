@@ -1,14 +1,9 @@
 import { createHash } from 'node:crypto'
-import { CronExpressionParser } from 'cron-parser'
+import { CLOCK_CHANGE_MS, type CronTime, tickAfter, ticksFrom } from '#src/model/cron-time.ts'
 import { DAY_MS } from '#src/model/duration.ts'
 
 /** An interval since 1970 with an offset, so that slots do not depend on when a worker started; or a cron time. */
-export type Timing =
-  | { readonly everyMs: number; readonly offsetMs?: number }
-  | { readonly cron: string; readonly timezone: string }
-
-/** No zone sets its clock by more than this. */
-const CLOCK_CHANGE_MS = 2 * 3_600_000
+export type Timing = { readonly everyMs: number; readonly offsetMs?: number } | CronTime
 
 /** How far back to look for the latest tick of a cron time, and how much farther each time it is not there. */
 const LOOK_BACK_MS = 60_000
@@ -38,11 +33,7 @@ export function slotAt(timing: Timing, at: Date): Date {
 /** The first time after `after` that the timing names. */
 export function slotAfter(timing: Timing, after: Date): Date {
   if ('everyMs' in timing) return new Date(slotAt(timing, after).getTime() + timing.everyMs)
-  const ticks = parseFrom(timing, after.getTime() - CLOCK_CHANGE_MS)
-  for (;;) {
-    const tick = ticks.next().toDate()
-    if (tick > after) return tick
-  }
+  return tickAfter(timing, after)
 }
 
 /** A year of ticks has the longest weekend and both changes of the clock; a cron time that ticks often is not followed so far. */
@@ -52,7 +43,7 @@ const MAX_TICKS = 1_000
 /** The longest time between two neighbouring times that the timing names, as far as a year from `from` tells. */
 export function longestIntervalMs(timing: Timing, from: Date): number {
   if ('everyMs' in timing) return timing.everyMs
-  const ticks = parseFrom(timing, from.getTime())
+  const ticks = ticksFrom(timing, from.getTime())
   let last = ticks.next().getTime()
   let longest = 0
   for (let n = 0; n < MAX_TICKS && (n === 0 || last < from.getTime() + LOOK_AHEAD_MS); n++) {
@@ -69,7 +60,7 @@ export function longestIntervalMs(timing: Timing, from: Date): number {
  */
 export function weekdaysOf(timing: Timing, from: Date): readonly number[] | null {
   if ('everyMs' in timing) return null
-  const ticks = parseFrom(timing, from.getTime())
+  const ticks = ticksFrom(timing, from.getTime())
   const days = new Set<number>()
   for (let n = 0; n < MAX_TICKS; n++) {
     const tick = ticks.next()
@@ -93,17 +84,11 @@ function weekdayOf(day: number): number {
  * Walks forward only: where clocks change, cron-parser misses ticks on its way back, and where they skip midnight it
  * throws. A walk that begins during such a change may miss it too, so it begins well before.
  */
-function lastTick(timing: Cron, at: number): Date {
+function lastTick(timing: CronTime, at: number): Date {
   for (let back = LOOK_BACK_MS; ; back *= FARTHER) {
-    const ticks = parseFrom(timing, at - back - CLOCK_CHANGE_MS)
+    const ticks = ticksFrom(timing, at - back - CLOCK_CHANGE_MS)
     let last = Number.NEGATIVE_INFINITY
     for (let tick = ticks.next().getTime(); tick <= at; tick = ticks.next().getTime()) last = tick
     if (last >= at - back) return new Date(last)
   }
-}
-
-type Cron = Extract<Timing, { cron: string }>
-
-function parseFrom({ cron, timezone }: Cron, from: number) {
-  return CronExpressionParser.parse(cron, { currentDate: new Date(from), tz: timezone })
 }

@@ -5,7 +5,7 @@ import { jsonLines } from './run-ferry.ts'
 const RULES = 2_001
 
 /** More rules than two parts of a list hold, whose names are their numbers. */
-async function openMany(): Promise<Cli> {
+async function openMany(rules = RULES): Promise<Cli> {
   const cli = await openCli()
   await cli.query(
     `insert into ferry.alert_rule_versions (account, id, valid_from, opened_by_run, name, fingerprint, account_id, folder_id,
@@ -13,7 +13,7 @@ async function openMany(): Promise<Cli> {
        updater_name, created_at, updated_at)
      select 'default', n, now(), 1, to_char(n, 'FM0000'), md5(n::text)::uuid, 1, 1, '{}', 'x', true, false, '* * * * *', 0, 1,
        'Grace', 1, 'Ada', 0, 0 from generate_series(1, $1::int) n`,
-    [RULES],
+    [rules],
   )
   return cli
 }
@@ -35,6 +35,20 @@ test('a list that is written in parts has each row once, in its order, for progr
     const names = stdout.split('\n').flatMap(line => namesIn(line).slice(0, 1))
     expect(names).toEqual(all.slice(0, count))
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(rest === '' ? /2001/ : rest)
+  }
+})
+
+test('how many rows are left is counted up to 10,000, whatever the limit', async () => {
+  await using cli = await openMany(10_100)
+  for (const [limit, more] of [
+    [50, 'and more than 10,000 more'],
+    [99, 'and more than 10,000 more'],
+    [100, 'and 10,000 more'],
+    [10_099, 'and 1 more'],
+  ] as const) {
+    expect((await cli.ferryRun(`rules list --limit ${limit}`)).stdout).toContain(
+      `\n${more} (--all shows them)`,
+    )
   }
 })
 

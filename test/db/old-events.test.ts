@@ -27,3 +27,20 @@ test.for([5_000, 5_001, 10_000])('%i old events are all removed', async count =>
   )
   expect(await removeOld(oldEvents(store.pool, 90 * DAY_MS))).toBe(count)
 })
+
+test('an old event is kept while a message about it may still be sent', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await pool.query(
+    `with old as (
+       insert into ferry.events (kind, state, account, subject, data, is_open, at)
+       select 'import.paused', 'raised', 'default', n::text, '{}', false, clock_timestamp() - interval '2 days'
+       from generate_series(1, 3) n returning *)
+     insert into ferry.deliveries (event, receiver, kind, account, subject, data, at, delivered_at)
+     select id, 'ops', kind, account, subject, '{}', clock_timestamp() - case when subject = '2' then interval '25 h' else interval '23 h' end,
+       case when subject = '3' then clock_timestamp() end from old`,
+  )
+  expect(await removeOld(oldEvents(pool, DAY_MS))).toBe(2)
+  const { rows } = await pool.query('select subject from ferry.events')
+  expect(rows).toEqual([{ subject: '1' }])
+})

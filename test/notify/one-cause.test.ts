@@ -107,3 +107,24 @@ test('another cause, or that of another account, is a message of its own', async
   expect(await last()).toEqual({ kind: 'run.failing', state: 'raised' })
   expect(await harness.query('select from ferry.deliveries')).toHaveLength(5)
 })
+
+test('of a cause that begins anew in two events at once one is told, also if its last end was not', async () => {
+  await using harness = await setup()
+  const both = [
+    { kind: 'inventory.late', subject: 'alert-rules' },
+    { kind: 'inventory.late', subject: 'mcp-servers' },
+  ] as const
+  const raise = async () => {
+    for (const key of both) await harness.raise(key, { inventory: key.subject, cause: 'key refused' })
+  }
+  await raise()
+  await harness.route()
+  for (const key of both) await harness.resolve(key)
+  // A worker without this receiver had them.
+  await harness.query(`update ferry.events set routed_at = now() where routed_at is null`)
+  await raise()
+  await harness.route()
+  const told =
+    'select count(*)::int from ferry.deliveries d join ferry.events e on e.id = d.event where e.is_open'
+  expect(await harness.query(told)).toEqual([{ count: 1 }])
+})

@@ -22,6 +22,7 @@ test.for(Object.keys(OPERATIONS) as Operation[])(
 const refused: readonly (readonly [string, number, string, string, RequestOptions])[] = [
   ['an unknown path', 404, 'RouteNotFound', '/monit/rule/info', {}],
   ['a path with a slash too many', 404, 'RouteNotFound', `${LIST}/`, {}],
+  ['a path with an escape that is none', 404, 'RouteNotFound', `${LIST}/%zz`, {}],
   ['another HTTP method', 405, 'MethodNotAllowed', LIST, { method: 'GET' }],
   ['another HTTP method with a body', 405, 'MethodNotAllowed', LIST, { method: 'PUT' }],
   ['no content type', 400, 'InvalidContentType', LIST, { contentType: null }],

@@ -9,9 +9,7 @@ import { ADA } from '#test/support/acted-by.ts'
 import {
   ACCEPTED,
   LOST,
-  naming,
   openScriptedWorker,
-  refused,
   sendAll,
   sendBatches,
   UNAUTHORIZED,
@@ -246,20 +244,6 @@ describe('resolving', () => {
     for (const batch of [first, 999, 'x']) {
       expect((await harness.page(`/imports/${id}/batches/${batch}/sent`)).status).toBe(409)
     }
-  })
-
-  test('says what becomes of the rows that were named', async () => {
-    await using harness = await openConsoleHarness()
-    const { pool } = harness.ferry
-    const id = await stageRows(pool, { rows: 5 })
-    const named = refused(400, 'BadRequest', { message: 'p3@example.com is not there' })
-    await sendBatches(pool, id, [LOST, named, naming('p4@example.com')])
-    const page = textOf((await harness.page(`/imports/${id}/resolve/sent`)).text)
-    expect(page).toContain(
-      '3 rows count as sent, and are not sent again. 2 rows that the platform named as wrong will count as rejected, or be sent alone once more where the answer may have meant the page.',
-    )
-    expect((await harness.submit(`/imports/${id}/resolve/sent`)).status).toBe(303)
-    expect(await loadSummary(pool, id)).toMatchObject({ sent: 3, rejected: 1, pending: 1 })
   })
 
   test('is about the batches that were looked at: another uncertain one, or another call of one, is asked about anew', async () => {

@@ -221,17 +221,6 @@ describe('why it waits', () => {
     )
   })
 
-  test('is a change of the database, unless the platform refuses too', async () => {
-    await using store = await openTestStore()
-    const id = await running(store)
-    await sendBatches(store.pool, id, [ACCEPTED])
-    const close = `update ferry.platform_limits set blocked_until = now() + interval '1 minute', blocked_by = $1`
-    await store.pool.query(close, [null])
-    expect(await whyWaiting(store, id)).toMatch(/^After a change of the database, no import is sent until /)
-    await store.pool.query(close, [1])
-    expect(await whyWaiting(store, id)).toMatch(/^After a 429, /)
-  })
-
   test('is a back-off after a failure', async () => {
     await using store = await openTestStore()
     const id = await running(store)
