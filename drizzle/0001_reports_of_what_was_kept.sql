@@ -1,5 +1,11 @@
 ALTER TABLE "ferry"."history" ADD COLUMN "runs_start_at" timestamp with time zone;
 --> statement-breakpoint
+COMMENT ON COLUMN ferry.audit.action IS 'What was done, in the words of the commands: sync, approve, reject, confirm, pause, resume, cancel, resolve, purge, run or send (a message again).';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.audit.subject_kind IS 'What it was done to: a run, an import, a schedule or an event.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.audit.subject_id IS 'Which one: sync_runs.id, imports.id, events.id or the name of the schedule.';
+--> statement-breakpoint
 -- The index of current rules answers alone only where vacuum has been. And a version that ends stays on its page if that has
 -- room: otherwise each makes Postgres write another page as well, and after a checkpoint pages are logged whole.
 ALTER TABLE ferry.alert_rule_versions
@@ -83,6 +89,7 @@ DECLARE
   v_is_held boolean;
   v_is_kept boolean;
   v_max_rows int;
+  v_has_more boolean;
   v_permit record;
   v_now timestamptz;
 BEGIN
@@ -114,11 +121,20 @@ BEGIN
       what := 'expired';
       RETURN;
     END IF;
-    -- Smallest first: so the halves of a refused batch follow it at once, and a row that is at fault is alone soon.
+    v_max_rows := least(v.batch_rows, v.max_rows, v.first_rows - v.batched - v.rejected_by_platform);
+    PERFORM FROM ferry.import_recipients r WHERE r.import_id = p_import AND r.line > v.batched_to
+      ORDER BY r.line LIMIT 1;
+    v_has_more := FOUND AND v_max_rows > 0;
+    -- Smallest first: so the halves of a refused batch follow it at once, and a row that is at fault is alone soon. But what was
+    -- sent again five times, and its outcome is unknown still, waits until nothing else is left (see `decide.ts`).
     LOOP
       IF v.unaccepted < p_largest_first_after THEN
         SELECT * INTO v_batch FROM ferry.import_batches b WHERE b.import_id = p_import AND b.state = 'ready'
-          ORDER BY b.rows, b.from_line LIMIT 1;
+          AND NOT (b.uncertain AND b.resends >= 5) ORDER BY b.rows, b.from_line LIMIT 1;
+        IF v_batch.id IS NULL AND NOT v_has_more THEN
+          SELECT * INTO v_batch FROM ferry.import_batches b WHERE b.import_id = p_import AND b.state = 'ready'
+            ORDER BY b.resends / 5, b.rows, b.from_line LIMIT 1;
+        END IF;
       ELSE
         SELECT * INTO v_batch FROM ferry.import_batches b WHERE b.import_id = p_import AND b.state = 'ready'
             AND b.rows = (SELECT l.rows FROM ferry.import_batches l WHERE l.import_id = p_import AND l.state = 'ready'
@@ -128,14 +144,9 @@ BEGIN
       EXIT WHEN v_batch.id IS NULL OR v_batch.rows - cardinality(v_batch.set_aside) <= v.max_rows IS NOT FALSE;
       PERFORM ferry_internal.split_batch(v_batch.id);
     END LOOP;
-    IF v_batch.id IS NULL THEN
-      v_max_rows := least(v.batch_rows, v.max_rows, v.first_rows - v.batched - v.rejected_by_platform);
-      PERFORM FROM ferry.import_recipients r WHERE r.import_id = p_import AND r.line > v.batched_to
-        ORDER BY r.line LIMIT 1;
-      IF NOT (FOUND AND v_max_rows > 0) THEN
-        what := 'exhausted';
-        RETURN;
-      END IF;
+    IF v_batch.id IS NULL AND NOT v_has_more THEN
+      what := 'exhausted';
+      RETURN;
     END IF;
 
     v_now := clock_timestamp();
@@ -246,6 +257,15 @@ RETURNS TABLE (
 $$;
 
 COMMENT ON FUNCTION ferry.mcp_servers_as_of IS 'The MCP servers as they were known at a moment; the columns of mcp_servers, and valid_to and closed_by_run. For a moment up to settled_at() the answer never changes, but for valid_to and closed_by_run: they are null until a run observes that the version has ended.';
+--> statement-breakpoint
+CREATE OR REPLACE VIEW ferry.audit_log AS
+  SELECT a.at, a.account, a.actor, a.action, a.subject_kind || ' ' || a.subject_id AS subject, a.because, a.rows, a.of_rows
+  FROM ferry.audit a
+  ORDER BY a.id DESC;
+
+COMMENT ON VIEW ferry.audit_log IS 'Manual actions, newest first; ferry audit lists the same.';
+SELECT ferry_internal.describe_columns('ferry.audit_log', 'ferry.audit');
+COMMENT ON COLUMN ferry.audit_log.subject IS 'What it was done to: a run, an import, a schedule or an event, and which one.';
 --> statement-breakpoint
 -- A version that began at the instant at which the one before it ended is a change. All others are few, and looked up. Before the
 -- history starts nobody knows whether a version had one before it.

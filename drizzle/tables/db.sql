@@ -83,9 +83,9 @@ COMMENT ON COLUMN ferry.audit.id IS 'The number of the act. A later act has a hi
 COMMENT ON COLUMN ferry.audit.at IS 'When it was done.';
 COMMENT ON COLUMN ferry.audit.account IS 'The account it concerns; * for all accounts.';
 COMMENT ON COLUMN ferry.audit.actor IS 'Who did it: the name given with the command, else user@host.';
-COMMENT ON COLUMN ferry.audit.action IS 'What was done, in the words of the commands: sync, approve, reject, confirm, pause, resume, cancel, resolve, purge or run.';
-COMMENT ON COLUMN ferry.audit.subject_kind IS 'What it was done to: a run, an import or a schedule.';
-COMMENT ON COLUMN ferry.audit.subject_id IS 'Which one: sync_runs.id, imports.id or the name of the schedule.';
+COMMENT ON COLUMN ferry.audit.action IS 'What was done, in the words of the commands: sync, approve, reject, confirm, pause, resume, cancel, resolve, purge, run or send (a message again).';
+COMMENT ON COLUMN ferry.audit.subject_kind IS 'What it was done to: a run, an import, a schedule or an event.';
+COMMENT ON COLUMN ferry.audit.subject_id IS 'Which one: sync_runs.id, imports.id, events.id or the name of the schedule.';
 COMMENT ON COLUMN ferry.audit.because IS 'Why, in the words of who did it; null if no reason was given.';
 COMMENT ON COLUMN ferry.audit.rows IS 'How many held rows an approval or a rejection was about; null for other actions.';
 COMMENT ON COLUMN ferry.audit.of_rows IS 'How many rows were held at that moment.';

@@ -49,7 +49,7 @@ export const Environment = z.object({
   ),
   FERRY_NIGHTLY_CRON: value.Cron.prefault('30 3 * * *').describe('When the nightly snapshot is taken.'),
   FERRY_TIMEZONE: value.TimeZone.prefault('UTC').describe(
-    'The time zone of `FERRY_NIGHTLY_CRON`, and of the times of digests.',
+    'The time zone of `FERRY_NIGHTLY_CRON`, and of the times of digests. Nights are named by their day in it, past ones too.',
   ),
   FERRY_CATCH_UP: value.Duration.prefault('6h').describe(
     'A night that was missed while no worker was running is caught up if it is not older than this. Old rows are removed however late.',

@@ -16,7 +16,7 @@ export const STATE: ImportState = {
 export const UNSENT = notSent({ kind: 'network', words: 'refused' })
 export const noAnswer = (httpStatus: number | null, words: string) =>
   lost({ httpStatus, requestId: null, retryAfterMs: null }, { kind: 'network', words })
-export const BATCH = { rows: 500, setAside: [], proven: 0, refusedAlone: null }
+export const BATCH = { rows: 500, setAside: [], proven: 0, resends: 0, refusedAlone: null }
 export const origin = (httpStatus: number, retryAfterMs: number | null = null) => ({
   httpStatus,
   requestId: 'r',

@@ -13,6 +13,7 @@ export const BatchInFlight = z.object({
   rows: z.number(),
   setAside: z.array(Int8),
   proven: z.number(),
+  resends: z.number(),
   /** Whether it was uncertain before this call. */
   uncertain: z.boolean(),
   /** Whether its call may have been made: it has a permit. */
@@ -26,7 +27,7 @@ export const BatchInFlight = z.object({
 })
 export type BatchInFlight = Readonly<z.infer<typeof BatchInFlight>>
 
-const COLUMNS = `b.id, b.rows, b.set_aside, b.uncertain,
+const COLUMNS = `b.id, b.rows, b.set_aside, b.resends, b.uncertain,
   (select count(*)::int from unnest(b.set_aside) line where ${isProven('b.reasons', 'line')}) as proven, b.call_id is not null as called,
   coalesce(b.error_code, (select p.error_code from ferry.import_batches p where p.id = b.parent_id)) as last_code,
   case when b.rows = 1 then (select r.value ->> 'code' from jsonb_each(b.reasons) r limit 1) end as refused_alone,

@@ -19,7 +19,7 @@ import {
  *   accepted                                   sent; rows set aside become rejects, or are sent alone; suspects are sent again
  *   409, 423, 503 of the platform, any 429,    refused for certain: again after a while
  *   not sent
- *   500, 502, 504, no JSON, no answer, an      uncertain: sent again, or held for a person
+ *   500, 502, 504, no JSON, no answer, an      uncertain: sent again, halved every fifth time, or held for a person
  *   answer that breaks the contract
  *   413                                        halved; one row is a reject, or a suspect as long as no call was accepted
  *   400 that names recipients                  again without them
@@ -58,6 +58,12 @@ const MAX_NAMINGS_NOT_COUNTED = 3
 export const PROVES_FAULT = 'InvalidParameter'
 
 export const MAX_FAILURES = 10
+
+/**
+ * Each time that the outcome of a batch was unknown so often, it is halved, and all others are sent before the halves
+ * (`claim_batch.sql`): one row may be why, and must not keep the rest from being sent.
+ */
+const HALVED_AFTER = 5
 
 /** An import is paused once the platform has rejected more than this share of its rows, and more rows than its limit. */
 export const MAX_REJECTED_SHARE = 0.01
@@ -196,7 +202,9 @@ function afterRefusal(batch: SentBatch, { certain }: Refusal, { resend }: Import
 }
 
 function uncertain(batch: SentBatch, resend: boolean): Disposition {
-  return resend ? { ...again(batch), resent: true } : { to: 'uncertain' }
+  if (!resend) return { to: 'uncertain' }
+  const isHalved = batch.rows > 1 && (batch.resends + 1) % HALVED_AFTER === 0
+  return isHalved ? { to: 'split', resent: true } : { ...again(batch), resent: true }
 }
 
 function again({ setAside }: SentBatch) {

@@ -6,6 +6,8 @@ export type SentBatch = {
   readonly setAside: readonly bigint[]
   /** How many of these are rejects once the rest is accepted; see `PROVES_FAULT`. */
   readonly proven: number
+  /** How often it was sent again after an outcome that stayed uncertain. */
+  readonly resends: number
   /**
    * The code with which its only row was refused alone before. Since then a call was accepted, or nothing else was left to
    * send and a person resumed the import. Null for any other batch.

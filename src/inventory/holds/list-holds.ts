@@ -203,12 +203,12 @@ export type HeldFolder = Readonly<z.infer<typeof HeldFolder>>
 const MAX_SUMMED = 10_000
 
 /**
- * The folders that would lose the most alert rules, at most `limit`. Empty for servers, which have no folders, and for a hold of
+ * The folders that would lose the most of the alert rules that the run held, at most `limit`. Empty for servers, which have no folders, and for a hold of
  * more than 10,000 rows.
  */
 export async function listHeldFolders(
   pool: Pool,
-  { id, account, resource, rows: held }: Pick<HoldRow, 'id' | 'rows'> & Inventory,
+  { id, account, resource, rows: held, run }: Pick<HoldOfRun, 'id' | 'rows' | 'run'> & Inventory,
   limit: number,
 ): Promise<HeldFolder[]> {
   if (resource !== 'alert-rules' || held > MAX_SUMMED) return []
@@ -216,14 +216,15 @@ export async function listHeldFolders(
     pool,
     HeldFolder,
     `with held as (
-       select unnest(ids)::numeric as id from ferry.removal_holds where id = $1
+       select r.id::numeric as id from ferry.removal_holds h cross join lateral unnest(h.ids, h.since_runs) r (id, since)
+       where h.id = $1 and r.since <= $4
      )
      select v.folder_id::text as folder, count(held.id)::int as held, count(*)::int as current
      from ferry.alert_rule_versions v left join held on held.id = v.id
      where v.account = $2 and v.valid_to is null
      group by v.folder_id having count(held.id) > 0
      order by count(held.id) desc, v.folder_id limit $3`,
-    [id, account, limit],
+    [id, account, limit, run],
   )
 }
 

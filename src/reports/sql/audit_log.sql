@@ -5,4 +5,4 @@ CREATE OR REPLACE VIEW ferry.audit_log AS
 
 COMMENT ON VIEW ferry.audit_log IS 'Manual actions, newest first; ferry audit lists the same.';
 SELECT ferry_internal.describe_columns('ferry.audit_log', 'ferry.audit');
-COMMENT ON COLUMN ferry.audit_log.subject IS 'What it was done to: a run, an import or a schedule, and which one.';
+COMMENT ON COLUMN ferry.audit_log.subject IS 'What it was done to: a run, an import, a schedule or an event, and which one.';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { EXIT } from '#src/cli/exit.ts'
 import { approve } from '#src/cli/runs/decide.ts'
-import { textOf } from './cells.ts'
+import { cellsOf, textOf } from './cells.ts'
 import { BOTH_TOKENS, OPERATE_TOKEN, READ_TOKEN } from './console-harness.ts'
 import { acts, GONE, hold, open, openForms, PATH, RULES, sendOpened, stored } from './held.ts'
 import { hrefsOf } from './page-text.ts'
@@ -19,6 +19,9 @@ test('a decision counts for the rows that were looked at: later ones are marked,
 
   const { text } = await harness.page(path, READ_TOKEN)
   expect(textOf(text)).toContain(`1 row is new since run ${run}: a decision on this page does not touch it.`)
+  expect(textOf(text)).toContain('The platform no longer lists 15 of 30 alert rules')
+  const folders = cellsOf(text, 'Folders that would lose the most').map(([, removed]) => Number(removed))
+  expect(folders.reduce((sum, one) => sum + one, 0)).toBe(15)
   expect(text).toContain(`href="${latest}">Look at all 16, as run ${later.run} found them`)
   const parts = text.split(`Rows that run ${run} held`)
   const [marked = '', others = ''] = [parts[0], parts.at(-1)]

@@ -46,7 +46,7 @@ test('whatever is state and whatever is answered, a decision keeps every row and
       anyBatch,
       anyResponse,
       anyState,
-      ({ rows, setAside, proven, refusedAlone }, { refusal, names, isWrongPage }, state) => {
+      ({ rows, setAside, proven, resends, refusedAlone }, { refusal, names, isWrongPage }, state) => {
         const sent = Array.from({ length: rows }, (_, line) => BigInt(line)).filter(
           line => !setAside.includes(line),
         )
@@ -54,7 +54,7 @@ test('whatever is state and whatever is answered, a decision keeps every row and
         const response: PlatformResponse = refusal
           ? { kind: 'refused', refusal, namedLines: named, isWrongPage }
           : ACCEPTED
-        const decision = decide({ rows, setAside, proven, refusedAlone }, response, state)
+        const decision = decide({ rows, setAside, proven, resends, refusedAlone }, response, state)
         const { disposition, pause } = decision
 
         expect(decision.accepted).toBe(state.accepted + (refusal ? 0 : 1))
@@ -103,6 +103,7 @@ const anyBatch = fc.integer({ min: 1, max: 12 }).chain(rows =>
       .uniqueArray(fc.integer({ min: 0, max: rows - 1 }), { maxLength: rows - 1 })
       .map(lines => lines.map(BigInt)),
     proven: fc.nat({ max: rows - 1 }),
+    resends: fc.nat({ max: 20 }),
   }),
 )
 
@@ -159,7 +160,9 @@ function play(
   trouble: Iterator<Refusal | null>,
   { resend, names }: { resend: boolean; names: boolean },
 ) {
-  const ready = [{ lines: rows, setAside: [] as readonly bigint[], refusedAlone: null as string | null }]
+  const ready = [
+    { lines: rows, setAside: [] as readonly bigint[], resends: 0, refusedAlone: null as string | null },
+  ]
   const sent: bigint[] = []
   const rejected: bigint[] = []
   const held: bigint[] = []
@@ -170,7 +173,7 @@ function play(
   let paused = false
   const retry = () => {
     for (const { line, code } of suspects.splice(0))
-      ready.push({ lines: [line], setAside: [], refusedAlone: code })
+      ready.push({ lines: [line], setAside: [], resends: 0, refusedAlone: code })
   }
   /** Rows were accepted of a batch that was refused with the line, and none was rejected. */
   const isAmongSent = (line: bigint) =>
@@ -209,7 +212,8 @@ function play(
       state,
     )
     const { disposition } = decision
-    if (disposition.to === 'ready') ready.push({ ...batch, setAside: disposition.setAside })
+    const resends = batch.resends + Number('resent' in disposition && disposition.resent)
+    if (disposition.to === 'ready') ready.push({ ...batch, setAside: disposition.setAside, resends })
     if (disposition.to === 'uncertain') held.push(...batch.lines)
     if (disposition.to === 'rejected') rejected.push(...batch.lines)
     if (disposition.to === 'suspect' && response.kind === 'refused')
@@ -218,7 +222,7 @@ function play(
       halved.push(batch.lines)
       const half = Math.floor(batch.lines.length / 2)
       for (const lines of [batch.lines.slice(half), batch.lines.slice(0, half)])
-        ready.push({ lines, setAside: [], refusedAlone: null })
+        ready.push({ lines, setAside: [], resends, refusedAlone: null })
     }
     if (disposition.to === 'sent') {
       sent.push(...body)

@@ -37,6 +37,7 @@ DECLARE
   v_is_held boolean;
   v_is_kept boolean;
   v_max_rows int;
+  v_has_more boolean;
   v_permit record;
   v_now timestamptz;
 BEGIN
@@ -68,11 +69,20 @@ BEGIN
       what := 'expired';
       RETURN;
     END IF;
-    -- Smallest first: so the halves of a refused batch follow it at once, and a row that is at fault is alone soon.
+    v_max_rows := least(v.batch_rows, v.max_rows, v.first_rows - v.batched - v.rejected_by_platform);
+    PERFORM FROM ferry.import_recipients r WHERE r.import_id = p_import AND r.line > v.batched_to
+      ORDER BY r.line LIMIT 1;
+    v_has_more := FOUND AND v_max_rows > 0;
+    -- Smallest first: so the halves of a refused batch follow it at once, and a row that is at fault is alone soon. But what was
+    -- sent again five times, and its outcome is unknown still, waits until nothing else is left (see `decide.ts`).
     LOOP
       IF v.unaccepted < p_largest_first_after THEN
         SELECT * INTO v_batch FROM ferry.import_batches b WHERE b.import_id = p_import AND b.state = 'ready'
-          ORDER BY b.rows, b.from_line LIMIT 1;
+          AND NOT (b.uncertain AND b.resends >= 5) ORDER BY b.rows, b.from_line LIMIT 1;
+        IF v_batch.id IS NULL AND NOT v_has_more THEN
+          SELECT * INTO v_batch FROM ferry.import_batches b WHERE b.import_id = p_import AND b.state = 'ready'
+            ORDER BY b.resends / 5, b.rows, b.from_line LIMIT 1;
+        END IF;
       ELSE
         SELECT * INTO v_batch FROM ferry.import_batches b WHERE b.import_id = p_import AND b.state = 'ready'
             AND b.rows = (SELECT l.rows FROM ferry.import_batches l WHERE l.import_id = p_import AND l.state = 'ready'
@@ -82,14 +92,9 @@ BEGIN
       EXIT WHEN v_batch.id IS NULL OR v_batch.rows - cardinality(v_batch.set_aside) <= v.max_rows IS NOT FALSE;
       PERFORM ferry_internal.split_batch(v_batch.id);
     END LOOP;
-    IF v_batch.id IS NULL THEN
-      v_max_rows := least(v.batch_rows, v.max_rows, v.first_rows - v.batched - v.rejected_by_platform);
-      PERFORM FROM ferry.import_recipients r WHERE r.import_id = p_import AND r.line > v.batched_to
-        ORDER BY r.line LIMIT 1;
-      IF NOT (FOUND AND v_max_rows > 0) THEN
-        what := 'exhausted';
-        RETURN;
-      END IF;
+    IF v_batch.id IS NULL AND NOT v_has_more THEN
+      what := 'exhausted';
+      RETURN;
     END IF;
 
     v_now := clock_timestamp();
