@@ -188,11 +188,11 @@ test('what was left held stays held also if a run of other folders is held in be
   expect(await syncListed(harness, listed(...first, 16, ...others), FOLDER_2)).toMatchObject({
     status: 'held',
   })
-  expect(await syncListed(harness, listed(...first, 16), FOLDER_1)).toMatchObject({
-    status: 'held',
-    removed: 0,
-  })
-  expect(await openHolds(harness)).toMatchObject([{ ids: [16] }])
+  for (let poll = 0; poll < 2; poll++) {
+    const again = await syncListed(harness, listed(...first, 16), FOLDER_1)
+    expect(again).toMatchObject({ status: 'held', removed: 0 })
+    expect(await openHolds(harness)).toMatchObject([{ ids: [16] }])
+  }
 
   // Once it was listed again, it is a row like any other.
   expect(await syncListed(harness, listed(...first), FOLDER_1)).toMatchObject({ status: 'succeeded' })
