@@ -89,6 +89,9 @@ test('the address of the console has no slash at its end, and nothing beside it'
   expect(readConfig({ FERRY_PUBLIC_URL: 'https://ferry.example.com/x/' }).notify.publicUrl).toBe(
     'https://ferry.example.com/x',
   )
+  expect(readConfig({ FERRY_PUBLIC_URL: 'http://ferry.internal:8080' }).notify.publicUrl).toBe(
+    'http://ferry.internal:8080',
+  )
   for (const wrong of ['ferry', 'ftp://a.b', 'https://u:p@a.b', 'https://a.b/?x=1']) {
     expect(mistakesOf({ FERRY_PUBLIC_URL: wrong })[0]).toContain(
       'FERRY_PUBLIC_URL: is not the address of a console',

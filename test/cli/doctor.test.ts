@@ -73,9 +73,10 @@ describe('ferry doctor', () => {
   test('goes through the throttle: its calls are in the log', async () => {
     await using cli = await openCli()
     await cli.ferryRun('doctor')
-    expect(await cli.query('select operation, run_id from ferry.platform_calls order by id')).toEqual([
-      { operation: 'list-mcp-servers', run_id: null },
+    // Both are made at once.
+    expect(await cli.query('select operation, run_id from ferry.platform_calls order by operation')).toEqual([
       { operation: 'list-alert-rules', run_id: null },
+      { operation: 'list-mcp-servers', run_id: null },
     ])
   })
 

@@ -1,7 +1,7 @@
 import { Pool } from 'pg'
 import { expect, test, vi } from 'vitest'
 import { tellRun } from '#src/cli/run-due/tell.ts'
-import { exitCodeOf, isRefusal } from '#src/cli/run-result.ts'
+import { exitCodeOf, explainRun, isRefusal } from '#src/cli/run-result.ts'
 import { NOTHING_DONE } from '#src/inventory/runs/ledger.ts'
 import type { RunResult } from '#src/model/run.ts'
 
@@ -51,5 +51,16 @@ test('a run that another process did is done, for `ferry run-due`', async () => 
   expect(stdout.mock.calls.map(([line]) => line)).toEqual([
     'run 7, alert-rules of account eu: skipped, 0 listed, 0 added, 0 changed, 0 removed\n',
     'run 7, alert-rules of account eu: held, 4 listed, 3 added, 2 changed, 1 removed\n',
+  ])
+})
+
+test('why a run ended so is said in whole sentences', () => {
+  using stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  explainRun({ ...RUN, status: 'failed', message: 'it broke', quarantined: 2, requestId: 'r-1' })
+  explainRun({ ...RUN, message: 'Ends with a stop.', quarantined: 1 })
+  explainRun(RUN)
+  expect(stderr.mock.calls.map(([line]) => line)).toEqual([
+    'ferry: account eu, alert-rules, run 7: failed. it broke. 2 rows could not be read; `ferry runs show 7` shows which. request_id r-1\n',
+    'ferry: account eu, alert-rules, run 7: succeeded. Ends with a stop. 1 row could not be read; `ferry runs show 7` shows which.\n',
   ])
 })

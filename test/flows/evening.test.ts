@@ -23,10 +23,12 @@ async function playEvening() {
   )
   const critical = { filter: { labels: { severity: 'critical' } } }
   const chat = { format: 'slack', filter: { teams: ['payments'] }, details: true }
+  // Far from now: the time of a message is moved with all others while the evening is played.
+  const digest = `daily at ${(new Date().getUTCHours() + 12) % 24}:00`
   const receivers = [
     { name: 'on-call', url: onCall.url, secretEnv: 'SIGNS', events: ['all', 'rule.disabled'], ...critical },
     { name: 'payments', url: payments.url, events: ['rule.*'], ...chat },
-    { name: 'managers', url: managers.url, events: ['all', 'rule.*'], digest: 'daily at 08:00' },
+    { name: 'managers', url: managers.url, events: ['all', 'rule.*'], digest },
   ]
   const settings = {
     FERRY_WEBHOOK_URL: '',
