@@ -70,8 +70,9 @@ const NOTE_ANSWERS_WITHIN_MS = 2_000
 
 /** A note that was left by a process that was killed may have the pid of another, or of this one in a container. */
 function isAnswered(url: string): Promise<boolean> {
-  return fetch(url, { signal: AbortSignal.timeout(NOTE_ANSWERS_WITHIN_MS) }).then(
-    () => true,
+  const asked = { method: 'POST', body: '{}', signal: AbortSignal.timeout(NOTE_ANSWERS_WITHIN_MS) }
+  return fetch(`${url}/_sandbox/counts`, asked).then(
+    ({ ok }) => ok,
     () => false,
   )
 }

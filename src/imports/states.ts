@@ -53,5 +53,13 @@ export const IS_NOT_COUNTED_YET = `(${IS_CLAIM_EXPIRED} and not ${IS_COUNTED})`
 /** In SQL, whether a person may decide about batch `b`: it is uncertain, and no call of it may still be under way. */
 export const IS_DECIDABLE = `(${IS_UNCERTAIN} and (b.state <> 'in flight' or ${IS_CLAIM_EXPIRED}))`
 
+/** In SQL, the calls `c` that batch `b` was in, with those of the batches that it was split from, as a `from`. */
+export const CALLS_OF_SOURCES = `(
+  with recursive source as (
+    select b.id, b.parent_id
+    union all
+    select p.id, p.parent_id from source s join ferry.import_batches p on p.id = s.parent_id)
+  select c.id from source s join ferry.platform_calls c on c.batch_id = s.id) c`
+
 /** In SQL, whether the recipients of batch `b` are still to be sent. */
 export const IS_OPEN = 'ferry_internal.is_open_batch(b.state)'

@@ -48,7 +48,6 @@ export async function listPage(
     for (const row of value.rows) {
       const server = row.kind === 'known' ? (readBefore.get(row.digest) ?? row.read()) : row
       readBefore.set(row.digest, server)
-      if (server.kind === 'good') server.keep()
       servers.push(server)
     }
   }

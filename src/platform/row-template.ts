@@ -148,9 +148,7 @@ export class RowTemplate<Row> {
     const text: RowText = { bytes }
     const row = new this.#TemplateRow(texts, text)
     const keep = () => {
-      row.keep(
-        this.#columns.flatMap(({ kind, isRead }, n) => (isRead ? [this.#valueOf(kind, texts[n])] : [])),
-      )
+      row.keep(this.#columns.map(({ kind, isRead }, n) => (isRead ? this.#valueOf(kind, texts[n]) : null)))
       return this.#columnsOf(texts)
     }
     return { id, row: row as Row, text, fingerprint: fingerprint(this.#bytes.subarray(0, length)), keep }
@@ -233,12 +231,10 @@ function templateRows(
       this.values = values
     }
   }
-  let place = 0
   for (const [n, { name, kind, isRead }] of columns.entries()) {
-    const at = isRead ? place++ : -1
     Object.defineProperty(TemplateRow.prototype, name, {
       get(this: TemplateRow) {
-        if (at !== -1) return this.matched === null ? this.values[at] : valueAs(kind, this.matched[n])
+        if (isRead) return this.matched === null ? this.values[n] : valueAs(kind, this.matched[n])
         this.parsed ??= parse(this.text.bytes)
         return this.parsed[name]
       },

@@ -19,6 +19,22 @@ test.for(Object.keys(OPERATIONS) as Operation[])(
   },
 )
 
+test('a request without a host is answered in the envelope', async () => {
+  await using sandbox = await openSmallSandbox()
+  const { port } = new URL(sandbox.baseUrl)
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.end(
+    `POST ${LIST} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
+  )
+  let heard = ''
+  socket.setEncoding('utf8').on('data', text => {
+    heard += text
+  })
+  await once(socket, 'close')
+  expect(heard).toMatch(/^HTTP\/1\.1 401 /)
+  expect(heard).toMatch(/service-request-id: [0-9a-f]{32}/i)
+})
+
 const refused: readonly (readonly [string, number, string, string, RequestOptions])[] = [
   ['an unknown path', 404, 'RouteNotFound', '/monit/rule/info', {}],
   ['a path with a slash too many', 404, 'RouteNotFound', `${LIST}/`, {}],

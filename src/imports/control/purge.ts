@@ -7,6 +7,7 @@ import { countOf, findColumn, findOne, findValue } from '#src/db/rows.ts'
 import { lockForMove, moveImport } from '#src/imports/move-import.ts'
 import { importLeftOut, importRecipients, importRejects } from '#src/imports/schema.ts'
 import type { ActedBy } from '#src/model/act.ts'
+import { reasonOf } from '#src/model/reason.ts'
 import { refusal } from './decide.ts'
 
 /** In SQL, whether a row `r` of the call log is the call of a batch: it belongs to the record of that batch, and stays with it. */
@@ -63,7 +64,7 @@ export function oldRecipients(pool: Pool, keepMs: number | null): OldRows {
     },
     async remove(signal) {
       let sum = 0
-      const failed: unknown[] = []
+      const failed = new Map<string, unknown>()
       for (const id of await loadOldImports(pool, keepMs)) {
         if (signal.aborted) break
         try {
@@ -71,10 +72,15 @@ export function oldRecipients(pool: Pool, keepMs: number | null): OldRows {
           // Its rejects and the rows left out, and that it is purged.
           if (!signal.aborted) await purgeImport(pool, BigInt(id), null)
         } catch (error) {
-          failed.push(error) // Another transaction may have this one. The others are to be purged all the same.
+          // Another transaction may have this one. The others are to be purged all the same.
+          failed.set(id, error)
         }
       }
-      if (failed.length > 0) throw failed[0]
+      const [first] = failed.values()
+      if (first)
+        throw new Error(`imports not purged: ${[...failed.keys()].join(', ')}. ${reasonOf(first)}`, {
+          cause: first,
+        })
       return sum
     },
   }

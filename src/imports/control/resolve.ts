@@ -8,7 +8,7 @@ import { lockPage } from '#src/imports/page.ts'
 import { reclaimExpiredOfPage } from '#src/imports/sending/reclaim.ts'
 import { endSetAside } from '#src/imports/sending/reject-rows.ts'
 import { moveResolved } from '#src/imports/sending/remainder.ts'
-import { IS_DECIDABLE, IS_UNCERTAIN, RESOLVED_AS_SENT } from '#src/imports/states.ts'
+import { CALLS_OF_SOURCES, IS_DECIDABLE, IS_UNCERTAIN, RESOLVED_AS_SENT } from '#src/imports/states.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import type { ImportStatus } from '#src/model/import.ts'
 import { moveOf } from '#src/model/import-moves.ts'
@@ -62,13 +62,7 @@ export type Resolution = 'sent' | 'resend'
 /**
  * In SQL, the call that batch `b` was in last. It is none of its own if it was divided since, or claimed again and given back unsent.
  */
-const LAST_CALL = `coalesce(b.call_id, (
-  with recursive source as (
-    select b.id, b.parent_id
-    union all
-    select p.id, p.parent_id from source s join ferry.import_batches p on p.id = s.parent_id
-  )
-  select max(c.id) from source s join ferry.platform_calls c on c.batch_id = s.id))`
+const LAST_CALL = `coalesce(b.call_id, (select max(c.id) from ${CALLS_OF_SOURCES}))`
 
 /** In SQL, what a decision needs to know of batch `b`. */
 const DECIDED = `b.id, b.from_line, b.to_line, b.rows, cardinality(b.set_aside) as set_aside, ${LAST_CALL} as call`
@@ -81,7 +75,7 @@ const DecidedBatch = z.object({
   rows: z.number(),
   /** How many of its rows the platform had named as wrong. */
   setAside: z.number(),
-  /** The call whose outcome is unknown. */
+  /** The last call that it was in. */
   call: z.string().nullable(),
 })
 

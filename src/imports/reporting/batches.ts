@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { findAll, findValue } from '#src/db/rows.ts'
-import { BATCH_STATES, IS_CLAIM_EXPIRED, IS_DECIDABLE } from '#src/imports/states.ts'
+import { BATCH_STATES, CALLS_OF_SOURCES, IS_CLAIM_EXPIRED, IS_DECIDABLE } from '#src/imports/states.ts'
 
 const BatchRow = z.object({
   id: z.string(),
@@ -35,11 +35,7 @@ const COLUMNS = `b.id, b.from_line, b.to_line, b.rows,
        b.sent_at, b.http_status, b.error_code,
        array(select c.request_id from ferry.platform_calls c
              where (c.batch_id = b.id or c.id = b.call_id) and c.request_id is not null order by c.id) as request_ids,
-       (with recursive source as (
-          select b.id, b.parent_id
-          union all
-          select p.id, p.parent_id from source s join ferry.import_batches p on p.id = s.parent_id)
-        select count(*)::int from source s join ferry.platform_calls c on c.batch_id = s.id) as calls`
+       (select count(*)::int from ${CALLS_OF_SOURCES}) as calls`
 
 /** Returns the batches of an import in the order of their lines, without those that were split. */
 export function listBatches(client: PoolClient, id: bigint): Promise<BatchWithWords[]> {

@@ -60,8 +60,8 @@ export const PROVES_FAULT = 'InvalidParameter'
 export const MAX_FAILURES = 10
 
 /**
- * Each time that the outcome of a batch was unknown so often, it is halved, and all others are sent before the halves
- * (`claim_batch.sql`): one row may be why, and must not keep the rest from being sent.
+ * Each time that a batch is to be sent again for so many more times, it is halved, or its rows that were set aside are parted from it,
+ * and all others are sent before these parts (`claim_batch.sql`): one row may be why, and must not keep the rest from being sent.
  */
 const HALVED_AFTER = 5
 
@@ -90,9 +90,13 @@ export function decide(batch: SentBatch, response: PlatformResponse, state: Impo
   }
 }
 
-/** Decides about a batch whose claim expired without an outcome. One without a call was never sent. */
+/**
+ * Decides about a batch whose claim expired without an outcome. One without a call was never sent. It is not halved: that its worker
+ * was lost is no fault of a row, and an outcome that comes late is to find it.
+ */
 export function decideExpired(batch: SentBatch & { readonly called: boolean }, resend: boolean): Disposition {
-  return batch.called ? uncertain(batch, resend) : again(batch)
+  if (!batch.called) return again(batch)
+  return resend ? { ...again(batch), resent: true } : { to: 'uncertain' }
 }
 
 /**

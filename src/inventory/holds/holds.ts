@@ -183,9 +183,9 @@ export async function loadLeftIds(
 const LEFT = `
   select unnest(h.ids) as id from ferry.removal_holds h join ferry.sync_runs l on l.id = h.last_run
   where h.account = $1 and h.resource = $2 and h.partly_approved and (h.ended_at is null or h.outcome = 'voided' and not exists (
-    select from ferry.sync_runs r
-    where r.account = $1 and r.resource = $2 and r.status in ('succeeded', 'held') and r.finished_at > h.ended_at
-      and ${coversFolders("r.scope -> 'folders'", "l.scope -> 'folders'")}))`
+    select from ferry_internal.complete_runs r
+    where r.account = $1 and r.inventory = $2 and r.id > h.last_run and r.finished_at > h.ended_at and r.knows_absent
+      and ${coversFolders('r.folders', "l.scope -> 'folders'")}))`
 
 /** The open hold that a held run made or updated, or null. */
 export async function loadOpenHold(pool: Pool, runId: bigint): Promise<Hold | null> {

@@ -217,7 +217,7 @@ export async function listHeldFolders(
     HeldFolder,
     `with held as (
        select r.id::numeric as id from ferry.removal_holds h cross join lateral unnest(h.ids, h.since_runs) r (id, since)
-       where h.id = $1 and r.since <= $4
+       where h.id = $1 and coalesce(r.since, h.last_run) <= $4
      )
      select v.folder_id::text as folder, count(held.id)::int as held, count(*)::int as current
      from ferry.alert_rule_versions v left join held on held.id = v.id

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { and, asc, desc, drizzleOf, eq, gte, isNotNull, lt } from '#src/db/drizzle.ts'
-import { findAll, findValue, Int8 } from '#src/db/rows.ts'
+import { findAll, findColumn, Int8 } from '#src/db/rows.ts'
 import { platformCalls } from '#src/db/schema.ts'
 import { type Hold, loadHeldIds, loadOpenHold } from '#src/inventory/holds/holds.ts'
 import {
@@ -139,7 +139,7 @@ export async function loadRun(pool: Pool, id: bigint): Promise<RunDetails | null
     listNewValues(pool, id),
     loadOpenHold(pool, id),
     listCalls(pool, id),
-    findCompleteSince(pool, run),
+    MAY_BE_MADE_UP_FOR.includes(run.status) ? findCompleteSince(pool, run) : null,
   ])
   const folders = Scope.safeParse(run.scope).data?.folders ?? null
   return { run, quarantined, drift, newValues, hold, calls, folders, completeSince }
@@ -168,19 +168,22 @@ export async function loadReadableRun(pool: Pool, id: bigint): Promise<ReadableD
   return { run, quarantined, drift, newValues, heldIds, completeSince }
 }
 
+const MAY_BE_MADE_UP_FOR: readonly RunStatus[] = ['failed', 'partial']
+
 /** Returns the first run after this one that applied a complete listing of the same inventory, of its folders at least. */
-function findCompleteSince(
+async function findCompleteSince(
   pool: Pool,
   { account, resource, run }: Inventory & { readonly run: bigint },
 ): Promise<bigint | null> {
-  return findValue(
+  const [later] = await findColumn(
     pool,
-    Int8.nullable(),
-    `select min(c.id) from ferry_internal.run_folders r join ferry_internal.complete_runs c
+    Int8,
+    `select c.id from ferry_internal.run_folders r join ferry_internal.complete_runs c
        on c.id > r.id and ${coversFolders('c.folders', 'r.folders')}
-     where r.id = $1 and c.account = $2 and c.inventory = $3`,
+     where r.id = $1 and c.account = $2 and c.inventory = $3 order by c.id limit 1`,
     [run, account, resource],
   )
+  return later ?? null
 }
 
 export type DriftField = Awaited<ReturnType<typeof listDrift>>[number]

@@ -120,7 +120,9 @@ test('an import that cannot be purged keeps its people alone', async () => {
     create trigger refuse before update of purged_at on ferry.imports
       for each row when (new.id = ${ids[0]}) execute function ferry.refuse()`)
   const { remove } = oldRecipients(store.pool, 30 * DAY_MS)
-  await expect(remove(new AbortController().signal)).rejects.toThrow('It is locked.')
+  await expect(remove(new AbortController().signal)).rejects.toThrow(
+    `imports not purged: ${ids[0]}. It is locked.`,
+  )
   const { rows } = await store.pool.query(
     'select purged_at is not null as is_purged from ferry.imports order by id',
   )

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { resumeImport } from '#src/imports/control/decide.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { loadRows } from '#src/imports/sending/batch-in-flight.ts'
+import { reclaimImport } from '#src/imports/sending/reclaim.ts'
 import { ADA } from '#test/support/acted-by.ts'
+import { ageImport } from '#test/support/age-import.ts'
 import { ledgerOf, rowsUnaccounted } from '#test/support/import-ledger.ts'
 import { ACCEPTED, LOST, openScriptedWorker, refused } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
@@ -56,4 +58,16 @@ test('while nothing answers, no more than two batches become uncertain before th
   for (let calls = 0; calls < 10; calls++) await worker.send(await worker.claim(), LOST)
   expect(await worker.tryClaim()).toBeNull()
   expect(await loadSummary(store.pool, id)).toMatchObject({ status: 'paused', uncertain: 20, pending: 20 })
+})
+
+test('an acceptance that comes late finds its batch, however often its outcome was unknown', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 4 })
+  await using worker = await openScriptedWorker(store.pool, id)
+  for (let calls = 0; calls < 4; calls++) await worker.send(await worker.claim(), LOST)
+  const claim = await worker.claim()
+  await ageImport(store.pool, id, '1 hour')
+  expect(await reclaimImport(store.pool, id)).toBe(1)
+  await worker.send(claim, ACCEPTED)
+  expect(await loadSummary(store.pool, id)).toMatchObject({ sent: 4, uncertain: 0, pending: 0 })
 })

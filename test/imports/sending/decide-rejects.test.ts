@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { decide, decideSuspects } from '#src/imports/sending/decide.ts'
-import { ACCEPTED, AGAIN, BAD_ROWS, refused, STATE, said, TOO_LARGE } from '../outcomes.ts'
+import { ACCEPTED, AGAIN, BAD_ROWS, BATCH, refused, STATE, said, TOO_LARGE } from '../outcomes.ts'
 
 describe('a row refused', () => {
-  const ROW = { rows: 1, setAside: [], proven: 0, resends: 0, refusedAlone: null }
+  const ROW = { ...BATCH, rows: 1 }
 
   test('alone is a suspect, and a reject if it is refused alone again with the same code', () => {
     for (const names of [[], [7n]]) {
@@ -18,10 +18,7 @@ describe('a row refused', () => {
 
   test('with all others of its batch, by name, is looked at alone', () => {
     const naming = refused(said('InvalidParameter', 400), 9n)
-    expect(
-      decide({ rows: 3, setAside: [7n, 8n], proven: 2, resends: 0, refusedAlone: null }, naming, STATE)
-        .disposition,
-    ).toEqual({
+    expect(decide({ ...BATCH, rows: 3, setAside: [7n, 8n], proven: 2 }, naming, STATE).disposition).toEqual({
       to: 'split',
       resent: false,
     })
@@ -46,7 +43,7 @@ describe('a row refused', () => {
   test('by name counts towards the twelve only if nothing was accepted yet, or the batch named others thrice', () => {
     const naming = refused(said('InvalidParameter', 400), 9n)
     const counted = (setAside: bigint[], accepted: number) =>
-      decide({ rows: 500, setAside, proven: 0, resends: 0, refusedAlone: null }, naming, {
+      decide({ ...BATCH, setAside }, naming, {
         ...STATE,
         accepted,
       }).unaccepted
@@ -60,29 +57,20 @@ describe('rejects of more than ten rows and 1 %', () => {
   const nine = { ...STATE, sent: 980, rejected: 9 }
 
   test('pause the import: those proven are rejects all the same', () => {
-    const decision = decide(
-      { rows: 5, setAside: [1n, 2n], proven: 2, resends: 0, refusedAlone: null },
-      ACCEPTED,
-      nine,
-    )
+    const decision = decide({ ...BATCH, rows: 5, setAside: [1n, 2n], proven: 2 }, ACCEPTED, nine)
     expect(decision).toMatchObject({ disposition: { to: 'sent' }, pause: 'rejects', maxRejects: 22 })
+    expect(decide({ ...BATCH, rows: 5, setAside: [1n], proven: 1 }, ACCEPTED, nine).pause).toBe(null)
     expect(
-      decide({ rows: 5, setAside: [1n], proven: 1, resends: 0, refusedAlone: null }, ACCEPTED, nine).pause,
-    ).toBe(null)
-    expect(
-      decide({ rows: 5, setAside: [1n, 2n], proven: 2, resends: 0, refusedAlone: null }, ACCEPTED, {
+      decide({ ...BATCH, rows: 5, setAside: [1n, 2n], proven: 2 }, ACCEPTED, {
         ...nine,
         sent: 1_500,
       }).pause,
     ).toBe(null)
     // Those that are to be refused alone as well are no rejects yet.
-    expect(
-      decide({ rows: 5, setAside: [1n, 2n], proven: 1, resends: 0, refusedAlone: null }, ACCEPTED, nine)
-        .pause,
-    ).toBe(null)
+    expect(decide({ ...BATCH, rows: 5, setAside: [1n, 2n], proven: 1 }, ACCEPTED, nine).pause).toBe(null)
     // The rows that this call has sent count as sent.
     expect(
-      decide({ rows: 202, setAside: [1n, 2n], proven: 2, resends: 0, refusedAlone: null }, ACCEPTED, {
+      decide({ ...BATCH, rows: 202, setAside: [1n, 2n], proven: 2 }, ACCEPTED, {
         ...nine,
         sent: 900,
       }).pause,
@@ -90,15 +78,13 @@ describe('rejects of more than ten rows and 1 %', () => {
   })
 
   test('pause the import, and a row that is proven wrong just then is not rejected', () => {
-    const row = { rows: 1, setAside: [], proven: 0, resends: 0, refusedAlone: 'BadRequest' }
+    const row = { ...BATCH, rows: 1, refusedAlone: 'BadRequest' }
     const decision = decide(row, refused(said('BadRequest', 400)), { ...nine, rejected: 10 })
     expect(decision).toMatchObject({ disposition: AGAIN, pause: 'rejects', maxRejects: 22 })
   })
 
   test('do so again only after as many more, once a person has resumed it', () => {
     const resumed = { ...nine, rejected: 11, maxRejects: 22 }
-    expect(
-      decide({ rows: 5, setAside: [1n], proven: 1, resends: 0, refusedAlone: null }, ACCEPTED, resumed).pause,
-    ).toBe(null)
+    expect(decide({ ...BATCH, rows: 5, setAside: [1n], proven: 1 }, ACCEPTED, resumed).pause).toBe(null)
   })
 })

@@ -132,23 +132,11 @@ describe('a batch whose call', () => {
     const refusal = said(code, status)
     expect(decide(BATCH, refused(refusal, 7n), STATE).disposition).toEqual({ ...AGAIN, setAside: [7n] })
     expect(decide(BATCH, refused(refusal), STATE).disposition).toEqual({ to: 'split', resent: false })
-    expect(
-      decide(
-        { rows: 500, setAside: [7n], proven: 1, resends: 0, refusedAlone: null },
-        refused(refusal),
-        STATE,
-      ).disposition,
-    ).toEqual({
+    expect(decide({ ...BATCH, setAside: [7n], proven: 1 }, refused(refusal), STATE).disposition).toEqual({
       to: 'split',
       resent: false,
     })
-    expect(
-      decide(
-        { rows: 500, setAside: [7n], proven: 1, resends: 0, refusedAlone: null },
-        refused(refusal, 9n),
-        STATE,
-      ).disposition,
-    ).toEqual({
+    expect(decide({ ...BATCH, setAside: [7n], proven: 1 }, refused(refusal, 9n), STATE).disposition).toEqual({
       ...AGAIN,
       setAside: [7n, 9n],
     })
@@ -194,16 +182,14 @@ describe('failures in a row', () => {
 describe('a body too large', () => {
   test('is halved, and its size remembered', () => {
     expect(decide(BATCH, TOO_LARGE, STATE)).toMatchObject({ disposition: { to: 'split' }, maxRows: 250 })
-    expect(
-      decide({ rows: 3, setAside: [], proven: 0, resends: 0, refusedAlone: null }, TOO_LARGE, STATE),
-    ).toMatchObject({
+    expect(decide({ ...BATCH, rows: 3 }, TOO_LARGE, STATE)).toMatchObject({
       maxRows: 1,
     })
     expect(decide(BATCH, TOO_LARGE, { ...STATE, maxRows: 100 })).toMatchObject({ maxRows: 100 })
   })
 
   test('of one row is a reject, and says nothing about how many others fit', () => {
-    const decision = decide({ rows: 1, setAside: [], proven: 0, resends: 0, refusedAlone: null }, TOO_LARGE, {
+    const decision = decide({ ...BATCH, rows: 1 }, TOO_LARGE, {
       ...STATE,
       maxRows: 1,
     })
@@ -213,7 +199,7 @@ describe('a body too large', () => {
   test('of one row is a suspect as long as no call was accepted, and a reject if it is too large again', () => {
     const state = { ...STATE, maxRows: 1, accepted: 0 }
     const decision = (refusedAlone: string | null) =>
-      decide({ rows: 1, setAside: [], proven: 0, resends: 0, refusedAlone }, TOO_LARGE, state)
+      decide({ ...BATCH, rows: 1, refusedAlone }, TOO_LARGE, state)
     expect(decision(null)).toMatchObject({ disposition: { to: 'suspect' }, maxRows: null, unaccepted: 1 })
     expect(decision('BadRequest').disposition).toEqual({ to: 'suspect' })
     expect(decision('EntityTooLarge')).toMatchObject({ disposition: { to: 'rejected' }, maxRows: null })
@@ -229,7 +215,7 @@ describe('a body too large', () => {
       disposition: { to: 'uncertain' },
       maxRows: 250,
     })
-    const row = { rows: 1, setAside: [], proven: 0, resends: 0, refusedAlone: null }
+    const row = { ...BATCH, rows: 1 }
     expect(decide(row, page, STATE)).toMatchObject({ disposition: { ...AGAIN, resent: true }, failures: 1 })
   })
 })
@@ -239,10 +225,7 @@ test('a refusal that names the page pauses the import at once, whatever was acce
     ...refused(said('ResourceNotFound', 400)),
     isWrongPage: true,
   } as PlatformResponse
-  for (const batch of [
-    BATCH,
-    { rows: 1, setAside: [], proven: 0, resends: 0, refusedAlone: 'ResourceNotFound' },
-  ]) {
+  for (const batch of [BATCH, { ...BATCH, rows: 1, refusedAlone: 'ResourceNotFound' }]) {
     for (const state of [{ ...STATE, accepted: 0, failures: 3 }, { ...STATE, unaccepted: 5 }, STATE]) {
       expect(decide(batch, response, state)).toMatchObject({
         disposition: AGAIN,

@@ -127,3 +127,16 @@ test('a row that was in the call is uncertain also if it was set aside after it'
     { state: 'ready', resends: 1, uncertain: true },
   ])
 })
+
+test('a worker of 0.2.0, which writes that a batch is split before it asks for it, loses no row', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 4 })
+  await using worker = await openScriptedWorker(store.pool, id)
+  for (const answer of [LOST, BLAMED]) await worker.send(await worker.claim(), answer)
+  await store.pool.query(
+    `with written as (update ferry.import_batches set state = 'split' where import_id = $1 returning id)
+     select ferry_internal.split_batch(id) from written`,
+    [id],
+  )
+  expect(await rowsUnaccounted(store.pool)).toEqual([])
+})

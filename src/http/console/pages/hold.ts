@@ -138,7 +138,7 @@ function toDecide(
   const seen = seenOf(hold)
   const here = `${HOLDS}/${hold.run}`
   const which = hold.later > 0 ? `the ${number(seen.rows)} of run ${hold.run}` : 'them'
-  return html`<p class="notice warn">${emptyListing(share)}The platform no longer lists ${shareInWords(seen, share)} that Ferry stores. ${firingInWords(firing)} Decide whether to remove them.</p>
+  return html`${seen.rows === 0 ? null : html`<p class="notice warn">${emptyListing(share)}The platform no longer lists ${shareInWords(seen, share)} that Ferry stores. ${firingInWords(firing)} Decide whether to remove them.</p>`}
 ${hold.later > 0 ? html`<p class="notice warn">${laterInWords(hold)} <a href="${pathOf(hold)}">Look at all ${number(hold.rows)}, as run ${hold.lastRun} found them</a>.</p>` : null}
 ${
   isUnderWay || seen.rows === 0

@@ -74,7 +74,7 @@ BEGIN
       ORDER BY r.line LIMIT 1;
     v_has_more := FOUND AND v_max_rows > 0;
     -- Smallest first: so the halves of a refused batch follow it at once, and a row that is at fault is alone soon. But what was
-    -- sent again five times, and its outcome is unknown still, waits until nothing else is left (see `decide.ts`).
+    -- sent again five times (HALVED_AFTER of `decide.ts`), and its outcome is unknown still, waits until nothing else is left.
     LOOP
       IF v.unaccepted < p_largest_first_after THEN
         SELECT * INTO v_batch FROM ferry.import_batches b WHERE b.import_id = p_import AND b.state = 'ready'

@@ -8,7 +8,9 @@ DECLARE
   v ferry.import_batches;
   v_half bigint;
 BEGIN
-  IF EXISTS (SELECT FROM ferry.import_batches b WHERE b.id = p_batch AND b.uncertain AND b.set_aside <> '{}') THEN
+  -- Workers of 0.2.0 write `split` before they ask.
+  UPDATE ferry.import_batches b SET state = 'ready' WHERE b.id = p_batch AND b.uncertain AND b.set_aside <> '{}';
+  IF FOUND THEN
     PERFORM ferry_internal.carve_batch(p_batch, false);
     RETURN;
   END IF;
