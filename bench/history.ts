@@ -84,7 +84,6 @@ function versionOf(row: AlertRule<bigint>): NewVersion<AlertRule<bigint>> {
     fingerprint: fingerprint(canonicalAlertRule(row)),
     flags: undefined,
     altered: undefined,
-    columns: null,
   }
 }
 

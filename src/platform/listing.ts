@@ -20,7 +20,7 @@ import type { Answer } from './answer.ts'
  *    attempt, and the listing begins again.
  *
  * The rows count once the answer is good. The next chunk is read only when the rows of the last one were taken, and the memory of
- * that one is given back then, unless many of its rows were kept; the time a slow reader takes does not count against the
+ * that one is given back then, unless many of its rows keep a part of it; the time a slow reader takes does not count against the
  * platform. A listing that is left in the middle gives up its connection. MCP servers come in pages, which are kept until the list
  * is known to be whole (`mcp-listing.ts`), and then take the same steps.
  */
@@ -57,22 +57,23 @@ export type GoodRow<Row> = {
   /** Its position in the listing, from 0. */
   readonly position: number
   readonly id: string
-  /** Its fields. It may not be a plain object: some fields are parsed only when they are asked for. See `keep`. */
+  /** Its fields. It may not be a plain object: some fields are parsed only when they are asked for. */
   readonly row: Row
   /** The paths of fields whose text was altered. */
   readonly altered: readonly string[]
-  /** Approximate size, without what `keep` returns. */
+  /** Approximate size. */
   readonly bytes: number
-  /** Null if it is yet to be computed. */
-  readonly fingerprint: string | null
+  /** Null if it was parsed, and must still be written in the form of COPY. */
+  readonly written: WrittenRow | null
   /** The text that is stored if it is quarantined after all, see `Quarantined.raw`. */
   declared(): string | null
-  /**
-   * To be called of each row that is used after its step: the text that its fields are read from is part of a chunk until then.
-   * Returns its columns but the id, in the text format of COPY, with a tab before each, one character for each byte; null if
-   * they are yet to be written.
-   */
-  keep(): string | null
+}
+
+/** A row in the form in which it is stored. */
+export type WrittenRow = {
+  readonly fingerprint: string
+  /** Its columns but the id, in the text format of COPY, with a tab before each, one character for each byte. */
+  readonly columns: string
 }
 
 /** The totals of a listing. */

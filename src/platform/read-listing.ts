@@ -69,7 +69,7 @@ class ListingReader<Row, Wire> {
   readonly #scanner: RowScanner
   #drift: ReturnType<typeof openDrift>
   #template: RowTemplate<Row>
-  /** What is kept of the last chunk. */
+  /** What the rows of the last chunk keep of it. */
   #texts: RowText[] = []
   /** The buffers of earlier chunks of which rows keep parts. */
   readonly #kept = new WeakSet<ArrayBufferLike>()
@@ -161,22 +161,11 @@ class ListingReader<Row, Wire> {
   #read(text: Buffer | null, digest: string, position: number): ReadRow<Row> | null {
     const read = text === null ? null : this.#template.read(text)
     if (read === null) return this.#parse(text, digest, position)
-    const { id, row, text: part, fingerprint, keep } = read
-    return {
-      kind: 'good',
-      digest,
-      position,
-      id,
-      row,
-      altered: NOTHING_ALTERED,
-      bytes: part.bytes.length,
-      fingerprint,
-      declared: () => declaredJson(this.#kind.declared, parseRow(this.#kind, part.bytes)?.raw),
-      keep: () => {
-        this.#texts.push(part)
-        return keep()
-      },
-    }
+    const { id, row, text: kept, written } = read
+    this.#texts.push(kept)
+    const declared = () => declaredJson(this.#kind.declared, parseRow(this.#kind, kept.bytes)?.raw)
+    const bytes = kept.bytes.length + written.columns.length
+    return { kind: 'good', digest, position, id, row, altered: NOTHING_ALTERED, bytes, written, declared }
   }
 
   #parse(text: Buffer | null, digest: string, position: number): ReadRow<Row> | null {
@@ -206,9 +195,8 @@ class ListingReader<Row, Wire> {
       row,
       altered,
       bytes: text?.length ?? 0,
-      fingerprint: null,
+      written: null,
       declared,
-      keep: () => null,
     }
   }
 }

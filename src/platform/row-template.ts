@@ -8,6 +8,7 @@ import {
 } from '#src/model/fields.ts'
 import { canonicalEntries, fingerprint } from '#src/model/fingerprint.ts'
 import type { RawRow } from './declared.ts'
+import type { WrittenRow } from './listing.ts'
 
 /*
  * The rows of a listing look alike: the same keys in the same order, and few strings with escapes. So one regular expression
@@ -24,15 +25,12 @@ import type { RawRow } from './declared.ts'
 /** The text of a row: a part of the chunk that it came in, until it is replaced by a copy. */
 export type RowText = { bytes: Buffer }
 
-/** A row as the template reads it. */
+/** A row as the template reads it. Fields that are not needed of every row are parsed when the first of them is asked for. */
 export type TemplateRow<Row> = {
   readonly id: string
-  /** Its fields are read from the text when they are asked for. */
   readonly row: Row
   readonly text: RowText
-  readonly fingerprint: string
-  /** See `GoodRow.keep`. To be called once at most. */
-  keep(): string
+  readonly written: WrittenRow
 }
 
 const STRING = String.raw`"[^"\\\x00-\x1f]*"`
@@ -63,8 +61,6 @@ const MAX_BYTES = 64 * 1024
 const MAX_LABELS = 10_000
 const MAX_LABELS_BYTES = 512
 
-/** What is matched of each column, of labels their COPY text; undefined is null. */
-type Texts = (string | undefined)[]
 type Labels = { readonly quoted: string; readonly copied: string }
 type Column = {
   readonly name: string
@@ -90,8 +86,8 @@ export class RowTemplate<Row> {
   #shape: Shape | null = null
   readonly #labels = new Map<string, Labels>()
   readonly #texts = new Map<string, string>()
-  /** One row at a time is written here. The canonical form of labels is longer than their text, by less than half. */
-  readonly #bytes = Buffer.allocUnsafe(2 * MAX_BYTES)
+  /** One row at a time is written here. Of labels, the canonical form is the longer one, by less than half. */
+  readonly #bytes = Buffer.allocUnsafe(4 * MAX_BYTES)
   /** How many good rows did not match since the shape was taken, and after how many of them another is taken. */
   #declined = 0
   #patience = 1
@@ -106,8 +102,7 @@ export class RowTemplate<Row> {
       isId: name === id,
       isRead: name === id || readOfEach.includes(name),
     }))
-    const valueAs = (kind: FieldKind, text: string | undefined) => this.#valueOf(kind, text)
-    this.#TemplateRow = templateRows(this.#columns, valueAs, parse)
+    this.#TemplateRow = templateRows(this.#columns, parse)
   }
 
   /** Takes the shape of a good row that did not match. Each time, twice as many must not match before the next is taken. */
@@ -126,47 +121,41 @@ export class RowTemplate<Row> {
     const match = this.#shape.pattern.exec(bytes.toString('latin1'))
     if (match === null) return null
 
-    const texts: Texts = []
+    const values: unknown[] = []
     let id = ''
     let canonical = ''
-    for (let n = 0; n < this.#columns.length; n++) {
-      const { kind, isDefinition, isId } = this.#columns[n] as Column
-      let text = match[this.#shape.groups[n] || match.length]
-      let quoted = ',null'
-      if (text !== undefined) {
-        if (isId) id = `${integerOf(text)}` // not a part of the row's text, which would be kept with it
-        if (kind === 'labels') ({ quoted, copied: text } = this.#labelsOf(text))
-        else if (kind === 'flag') quoted = `,${text}`
-        else if (kind !== 'text' && text.length > EXACT_DIGITS && BigInt(text) > MAX_UINT64) return null
-        else quoted = `,"${text}"`
-      }
-      texts.push(text)
-      if (isDefinition) canonical += quoted
-    }
-    const length = this.#bytes.write(`${canonical}]`, 'latin1')
-    this.#bytes[0] = OPEN_BRACKET // in place of a comma
-    const text: RowText = { bytes }
-    const row = new this.#TemplateRow(texts, text)
-    const keep = () => {
-      row.keep(this.#columns.map(({ kind, isRead }, n) => (isRead ? this.#valueOf(kind, texts[n]) : null)))
-      return this.#columnsOf(texts)
-    }
-    return { id, row: row as Row, text, fingerprint: fingerprint(this.#bytes.subarray(0, length)), keep }
-  }
-
-  #columnsOf(texts: Texts): string {
     let columns = ''
     for (let n = 0; n < this.#columns.length; n++) {
-      const { isDefinition, isId } = this.#columns[n] as Column
-      if (isDefinition && !isId) columns += `\t${texts[n] ?? '\\N'}`
+      const { kind, isDefinition, isId, isRead } = this.#columns[n] as Column
+      const read = match[this.#shape.groups[n] || match.length]
+      let value: unknown = null
+      let quoted = ',null'
+      let copied = '\t\\N'
+      if (read !== undefined && kind === 'labels') {
+        ;({ quoted, copied } = this.#labelsOf(read))
+      } else if (read !== undefined) {
+        if (kind === 'flag') value = read === 'true'
+        else if (kind === 'text') value = isRead && this.#textOf(read)
+        else if (read.length > EXACT_DIGITS && BigInt(read) > MAX_UINT64) return null
+        else value = isRead && integerOf(read)
+        quoted = kind === 'flag' ? `,${read}` : `,"${read}"`
+        copied = `\t${read}`
+      }
+      if (isRead) values.push(value)
+      if (isId) id = `${value}` // not a part of the row's text, which would be kept with it
+      if (!isDefinition) continue
+      canonical += quoted
+      if (!isId) columns += copied
     }
-    return unshared(columns)
-  }
-
-  #valueOf(kind: FieldKind, text: string | undefined): unknown {
-    if (text === undefined) return null
-    if (kind === 'flag') return text === 'true'
-    return kind === 'text' ? this.#textOf(text) : integerOf(text)
+    const length = this.#bytes.write(`${canonical}]${columns}`, 'latin1')
+    this.#bytes[0] = OPEN_BRACKET // in place of a comma
+    const end = canonical.length + 1
+    const written = {
+      fingerprint: fingerprint(this.#bytes.subarray(0, end)),
+      columns: this.#bytes.toString('latin1', end, length),
+    }
+    const text: RowText = { bytes }
+    return { id, row: new this.#TemplateRow(values, text) as Row, text, written }
   }
 
   /** Few texts of these fields differ, and each is kept once. */
@@ -186,7 +175,7 @@ export class RowTemplate<Row> {
     const value = JSON.parse(Buffer.from(json, 'latin1').toString()) as Readonly<Record<string, string>>
     const labels = {
       quoted: bytesOf(`,${JSON.stringify(canonicalEntries(value))}`),
-      copied: bytesOf(JSON.stringify(value)),
+      copied: bytesOf(`\t${JSON.stringify(value)}`),
     }
     if (this.#labels.size >= MAX_LABELS) this.#labels.clear()
     if (json.length <= MAX_LABELS_BYTES) this.#labels.set(unshared(json), labels)
@@ -204,37 +193,26 @@ function integerOf(digits: string): number | bigint {
   return Number.isSafeInteger(rounded) ? rounded : BigInt(digits)
 }
 
-type TemplateRows = new (texts: Texts, text: RowText) => { keep(values: readonly unknown[]): void }
+type TemplateRows = new (values: readonly unknown[], text: RowText) => object
 
-/**
- * Returns a class of rows. The columns that are read of each come from what was matched until the row is kept, then from
- * `values`; the others are parsed once one of them is asked for.
- */
-function templateRows(
-  columns: readonly Column[],
-  valueAs: (kind: FieldKind, text: string | undefined) => unknown,
-  parse: (text: Buffer) => AnyRow,
-): TemplateRows {
+/** Returns a class of rows. Its values are those of the columns that are read; the others are read from the text once one is asked for. */
+function templateRows(columns: readonly Column[], parse: (text: Buffer) => AnyRow): TemplateRows {
   class TemplateRow {
-    matched: Texts | null
-    values: readonly unknown[] = []
+    readonly values: readonly unknown[]
     readonly text: RowText
     parsed: AnyRow | null = null
 
-    constructor(matched: Texts, text: RowText) {
-      this.matched = matched
+    constructor(values: readonly unknown[], text: RowText) {
+      this.values = values
       this.text = text
     }
-
-    keep(values: readonly unknown[]): void {
-      this.matched = null // else all of the row's text would be kept with it
-      this.values = values
-    }
   }
-  for (const [n, { name, kind, isRead }] of columns.entries()) {
+  let place = 0
+  for (const { name, isRead } of columns) {
+    const at = isRead ? place++ : -1
     Object.defineProperty(TemplateRow.prototype, name, {
       get(this: TemplateRow) {
-        if (isRead) return this.matched === null ? this.values[n] : valueAs(kind, this.matched[n])
+        if (at !== -1) return this.values[at]
         this.parsed ??= parse(this.text.bytes)
         return this.parsed[name]
       },

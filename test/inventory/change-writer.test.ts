@@ -141,9 +141,8 @@ function adding(id: number, bytes: number): Changes<AlertRule> {
 function added(ids: readonly number[]): Changes<AlertRule> {
   const fingerprint = '00000000-0000-0000-0000-000000000001'
   const rows = rules(ids).map(rule => ({ ...ruleOf(rule), ds_type: `source ${rule.id}` }))
-  const beside = { fingerprint, flags: undefined, altered: undefined, columns: null }
   return {
-    added: rows.map(row => ({ id: `${row.id}`, row, ...beside })),
+    added: rows.map(row => ({ id: `${row.id}`, row, fingerprint, flags: undefined, altered: undefined })),
     changed: [],
     began: [],
     ended: [],

@@ -97,7 +97,6 @@ test('samples are the first changes of each kind, without those of an attempt th
       fingerprint: '',
       flags: undefined,
       altered: undefined,
-      columns: null,
     }))
     return samples.write({ added: versions, changed: versions, began: [], ended: [], bytes: 0 })
   }

@@ -24,7 +24,7 @@ function rowsFrom(
   count: number,
   idOf: (position: number) => string = String,
 ): ListingStep<string> {
-  const row = { kind: 'good' as const, row: '', altered: [], digest: '', bytes: 1, fingerprint: null }
+  const row = { kind: 'good' as const, row: '', altered: [], digest: '', bytes: 1, written: null }
   const rows = Array.from({ length: count }, (_, n) => from + n)
   return {
     kind: 'rows',
@@ -33,7 +33,6 @@ function rowsFrom(
       id: idOf(position),
       position,
       declared: () => `"number ${position}"`,
-      keep: () => null,
     })),
   }
 }

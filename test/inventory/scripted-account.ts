@@ -165,9 +165,8 @@ function readRow(position: number, row: Listed, digest: string): ReadRow<AlertRu
     row: ruleOf(row),
     altered: [],
     bytes: 100,
-    fingerprint: null,
+    written: null,
     declared,
-    keep: () => null,
   }
 }
 

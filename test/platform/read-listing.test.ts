@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { AlertRule } from '#src/model/alert-rule.ts'
 import { AlertRulesData } from '#src/platform/contract.ts'
 import { listPage, type ReadServers } from '#src/platform/list-page.ts'
-import type { GoodRow } from '#src/platform/listing.ts'
 import { MAX_ROW_BYTES } from '#src/platform/read-body.ts'
 import { readListing } from '#src/platform/read-listing.ts'
 import { listRequest, type PlatformRequest } from '#src/platform/request.ts'
@@ -248,6 +246,7 @@ test('a row that is known can be read all the same', async () => {
     if (step.kind !== 'rows') again.take(step)
     else again.take({ ...step, rows: step.rows.map(row => (row.kind === 'known' ? row.read() : row)) })
   }
-  const whole = ({ declared, keep, ...row }: GoodRow<AlertRule>) => [row, declared(), keep()]
-  expect(again.good.map(whole)).toEqual(taken.good.map(whole))
+  expect(again.good.map(({ declared, ...row }) => [row, declared()])).toEqual(
+    taken.good.map(({ declared, ...row }) => [row, declared()]),
+  )
 })

@@ -18,10 +18,8 @@ export function collectRows<Row = AlertRule>(known: ReadonlySet<string> = new Se
         Object.assign(taken, { good: [], quarantined: [], known: 0, begun: taken.begun + 1 })
       if (step.kind !== 'rows') return
       for (const row of step.rows) {
-        if (row.kind === 'good') {
-          row.keep()
-          taken.good.push(row)
-        } else if (row.kind === 'known') taken.known += 1
+        if (row.kind === 'good') taken.good.push(row)
+        else if (row.kind === 'known') taken.known += 1
         else {
           const { kind: _, digest: __, ...quarantined } = row
           taken.quarantined.push(quarantined)

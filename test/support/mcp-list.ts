@@ -58,9 +58,8 @@ function listed(raw: unknown, position: number): McpPage['servers'][number] {
     position,
     id: `${id}`,
     bytes: json.length,
-    fingerprint: null,
+    written: null,
     declared: () => json,
-    keep: () => null,
   }
 }
 

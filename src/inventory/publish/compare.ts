@@ -26,9 +26,7 @@ export type ChangeSink<Row> = {
 }
 
 /** A row that was listed, as it is now and as it is known to have been; null if it is not known. */
-export type ComparedRow<Row> = Pick<GoodRow<Row>, 'id' | 'row' | 'altered' | 'bytes'> & {
-  /** See `GoodRow.keep`. */
-  readonly columns: string | null
+export type ComparedRow<Row> = Pick<GoodRow<Row>, 'id' | 'row' | 'altered' | 'bytes' | 'written'> & {
   readonly state: RowState
   readonly before: Recalled | null
 }
@@ -91,9 +89,9 @@ function changesOf<Row>(
   found: Differences,
 ): Changes<Row> {
   const versionAt = (n: number): NewVersion<Row> => {
-    const { id, row, altered, columns, state } = at(rows, n)
+    const { id, row, altered, written, state } = at(rows, n)
     const { fingerprint } = state
-    return { id, row, fingerprint, flags: flagsOf(row), altered, columns }
+    return { id, row, fingerprint, flags: flagsOf(row), altered, columns: written?.columns }
   }
   return {
     added: found.added.map(versionAt),

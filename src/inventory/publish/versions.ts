@@ -32,8 +32,8 @@ export type NewVersion<Row> = {
   readonly fingerprint: string
   readonly flags: readonly string[] | undefined
   readonly altered: readonly string[] | undefined
-  /** See `GoodRow.keep`. */
-  readonly columns: string | null
+  /** See `WrittenRow`; undefined if they are yet to be written. */
+  readonly columns?: string | undefined
 }
 
 /** What `versionLines` are written into. */

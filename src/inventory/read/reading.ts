@@ -7,7 +7,7 @@ import type { Integer } from '#src/model/fields.ts'
 import { fingerprint } from '#src/model/fingerprint.ts'
 import type { Drift } from '#src/model/listing.ts'
 import { joinDrift } from '#src/platform/declared.ts'
-import type { GoodRow, ListedRow, ListingStep, ReadRow } from '#src/platform/listing.ts'
+import type { GoodRow, ListedRow, ListingStep, ReadRow, WrittenRow } from '#src/platform/listing.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
 import type { ListedRows, RowState } from './listed-rows.ts'
 import { Quarantine } from './quarantine.ts'
@@ -205,7 +205,7 @@ export class Reader<Row> {
       if (read.id !== null) part.unreadableIds.add(read.id)
       return
     }
-    const { id, row, altered, digest, position } = read
+    const { id, row, altered, digest, bytes, written, position } = read
     const listed = part.unreadableIds.has(id) ? -1 : this.#listed.list(id)
     if (listed === -1) {
       const reason = this.#repetition(id)
@@ -216,22 +216,23 @@ export class Reader<Row> {
     const accountId = this.#source.accountIdOf(row)
     if (accountId !== null) part.accountIds.add(accountId)
     if (this.#changes === null) return
-    const state = this.#stateOf(read)
+    const state = this.#stateOf(row, written)
     const before = this.#listed.recall(listed, state.fingerprint)
     if (before && !before.isChanged && before.wasFiring === state.isFiring) {
       this.#listed.learn(listed, digest, state)
       return
     }
     // Without what was parsed beside the row: it would be kept until the block is written.
-    const columns = read.keep()
-    const bytes = read.bytes + (columns?.length ?? 0)
-    part.block.push({ listed, id, row, altered, digest, bytes, columns, state, before })
+    part.block.push({ listed, id, row, altered, digest, bytes, written, state, before })
     part.blockBytes += bytes
   }
 
-  #stateOf({ row, fingerprint: known }: GoodRow<Row>): RowState {
+  #stateOf(row: Row, written: WrittenRow | null): RowState {
     const { canonical, isFiring } = this.#source
-    return { fingerprint: known ?? fingerprint(canonical(row)), isFiring: isFiring?.(row) ?? false }
+    return {
+      fingerprint: written?.fingerprint ?? fingerprint(canonical(row)),
+      isFiring: isFiring?.(row) ?? false,
+    }
   }
 
   /** Says why a row whose id was there before is not applied. */
