@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
-import { DAY_MS, LONGEST_TIMER, parseDuration } from '../model/duration.ts'
+import { DAY_MS, LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '../model/duration.ts'
 import type { LimitWindow } from '../model/limit.ts'
 import { isPlatformPattern } from '../model/platform-url.ts'
 import type { RemovalGuard } from '../model/removal-guard.ts'
@@ -35,13 +35,14 @@ export const ArrivalBound = Duration.refine(
 )
 
 /** With its guard (`guardedMs`), Postgres counts a window in an integer of 32 bits. */
-const LONGEST_WINDOW = '590h'
+const LONGEST_WINDOW_HOURS = 590
+const LONGEST_WINDOW_MS = LONGEST_WINDOW_HOURS * 3_600_000
 
 export const LimitWindows = text(
   value => all(value.split(',').map(windowOf))?.filter(isTightest),
   value =>
-    value.split(',').some(window => isTooLong(window.split('/').at(-1) ?? '', LONGEST_WINDOW))
-      ? `has too long a window; write ${LONGEST_WINDOW} or less`
+    value.split(',').some(window => isTooLong(window.split('/').at(-1) ?? '', LONGEST_WINDOW_MS))
+      ? `has too long a window; write ${LONGEST_WINDOW_HOURS}h or less`
       : 'is not a limit; write calls/window, with commas between: 2/1s,20/60s',
 )
 
@@ -204,14 +205,14 @@ function durationMs(value: string): number | undefined {
   return isTooLong(value) ? undefined : parseDuration(value) || undefined
 }
 
-function isTooLong(duration: string, longest = LONGEST_TIMER): boolean {
-  return (parseDuration(duration.trim()) ?? 0) > (parseDuration(longest) ?? 0)
+function isTooLong(duration: string, longestMs = LONGEST_TIMER_MS): boolean {
+  return (parseDuration(duration.trim()) ?? 0) > longestMs
 }
 
 function windowOf(value: string): LimitWindow | undefined {
   const [, digits, window = ''] = /^\s*(\d{1,9})\/(\S+)\s*$/.exec(value) ?? []
   const maxCalls = Number(digits)
-  const windowMs = isTooLong(window, LONGEST_WINDOW) ? undefined : durationMs(window)
+  const windowMs = isTooLong(window, LONGEST_WINDOW_MS) ? undefined : durationMs(window)
   return maxCalls > 0 && windowMs !== undefined ? { maxCalls, windowMs } : undefined
 }
 

@@ -27,6 +27,13 @@ export async function raiseEvent(client: PoolClient, key: EventKey, data: EventD
   return countOf(inserted) === 1
 }
 
+/** A message that was not accepted for this long is not sent any more: nobody needs yesterday's news. */
+const DEAD_AFTER_HOURS = 24
+
+/** SQL that says whether an event or a message is young enough to be sent; `row` is its name, and a dot. */
+export const isAliveIn = (row: string) =>
+  `${row}at > statement_timestamp() - ${DEAD_AFTER_HOURS} * interval '1 hour'`
+
 /** Writes that what was raised is over, with what was known of it. Returns false if no event of this key is open. */
 export async function resolveEvent(client: PoolClient, key: EventKey): Promise<boolean> {
   const { kind, account, subject } = key

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { DAY_MS } from '#src/model/duration.ts'
-import { DEAD_AFTER_HOURS } from '#src/model/event.ts'
+import { isAliveIn } from './outbox.ts'
 import { inTransaction } from './pool.ts'
 import { findOne, findValue } from './rows.ts'
 
@@ -148,8 +148,7 @@ export function oldEvents(pool: Pool, keepMs: number | null): OldRows {
     table: 'ferry.events',
     keepMs,
     isOld: `r.at < $1::timestamptz and not r.is_open and not exists (
-      select from ferry.deliveries d where d.event = r.id and d.delivered_at is null
-        and d.at > statement_timestamp() - ${DEAD_AFTER_HOURS} * interval '1 hour')`,
+      select from ferry.deliveries d where d.event = r.id and d.delivered_at is null and ${isAliveIn('d.')})`,
     order: 'r.id',
   })
 }

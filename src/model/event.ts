@@ -75,6 +75,3 @@ export type EventKey = {
  * names for a receiver that asks for them.
  */
 export type EventData = Readonly<Record<string, string | number | readonly string[] | null>>
-
-/** A message that was not accepted for this long is not sent any more: nobody needs yesterday's news. */
-export const DEAD_AFTER_HOURS = 24

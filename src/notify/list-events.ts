@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
+import { isAliveIn } from '#src/db/outbox.ts'
 import { findAll } from '#src/db/rows.ts'
 import { counted } from '#src/model/counted.ts'
 import {
@@ -9,7 +10,7 @@ import {
   EVENT_STATES,
   type EventKind,
 } from '#src/model/event.ts'
-import { isAliveIn, StoredData } from './pending.ts'
+import { StoredData } from './pending.ts'
 
 /** A message to one receiver. */
 const ListedDelivery = z.object({

@@ -1,12 +1,9 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
+import { isAliveIn } from '#src/db/outbox.ts'
 import { findAll, findOne } from '#src/db/rows.ts'
-import { DEAD_AFTER_HOURS, EVENT_KINDS, EVENT_STATES } from '#src/model/event.ts'
+import { EVENT_KINDS, EVENT_STATES } from '#src/model/event.ts'
 import type { CallResult } from './caller.ts'
-
-/** SQL that says whether an event or a message is young enough to be sent; `row` is its name, and a dot. */
-export const isAliveIn = (row: string) =>
-  `${row}at > statement_timestamp() - ${DEAD_AFTER_HOURS} * interval '1 hour'`
 
 /** One look sends at most this many messages; a digest is one, of at most as many. */
 const MAX_MESSAGES = 100

@@ -1,11 +1,12 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
+import { isAliveIn } from '#src/db/outbox.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { findAll, findMaybe, findOne, findValue } from '#src/db/rows.ts'
 import { tickAfter } from '#src/model/cron-time.ts'
 import { EVENT_KINDS, EVENT_STATES, type EventData, isRuleEvent } from '#src/model/event.ts'
 import type { Receiver } from '#src/model/settings.ts'
-import { isAliveIn, StoredData } from './pending.ts'
+import { StoredData } from './pending.ts'
 import { dataOfRules, type SummarizeRules } from './rule-events.ts'
 
 /*

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg'
 import { recordActs } from '#src/db/audit.ts'
+import { isAliveIn } from '#src/db/outbox.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { countOf } from '#src/db/rows.ts'
 import type { ActedBy } from '#src/model/act.ts'
-import { isAliveIn } from './pending.ts'
 
 /** Which message: the one about an event to a receiver. */
 export type DeliveryKey = { readonly event: bigint; readonly account: string; readonly receiver: string }

@@ -95,8 +95,7 @@ export function decide(batch: SentBatch, response: PlatformResponse, state: Impo
  * was lost is no fault of a row, and an outcome that comes late is to find it.
  */
 export function decideExpired(batch: SentBatch & { readonly called: boolean }, resend: boolean): Disposition {
-  if (!batch.called) return again(batch)
-  return resend ? { ...again(batch), resent: true } : { to: 'uncertain' }
+  return batch.called ? resentOrHeld(batch, resend) : again(batch)
 }
 
 /**
@@ -206,9 +205,12 @@ function afterRefusal(batch: SentBatch, { certain }: Refusal, { resend }: Import
 }
 
 function uncertain(batch: SentBatch, resend: boolean): Disposition {
-  if (!resend) return { to: 'uncertain' }
   const isHalved = batch.rows > 1 && (batch.resends + 1) % HALVED_AFTER === 0
-  return isHalved ? { to: 'split', resent: true } : { ...again(batch), resent: true }
+  return resend && isHalved ? { to: 'split', resent: true } : resentOrHeld(batch, resend)
+}
+
+function resentOrHeld(batch: SentBatch, resend: boolean): Disposition {
+  return resend ? { ...again(batch), resent: true } : { to: 'uncertain' }
 }
 
 function again({ setAside }: SentBatch) {

@@ -203,8 +203,8 @@ export type HeldFolder = Readonly<z.infer<typeof HeldFolder>>
 const MAX_SUMMED = 10_000
 
 /**
- * The folders that would lose the most of the alert rules that the run held, at most `limit`. Empty for servers, which have no folders, and for a hold of
- * more than 10,000 rows.
+ * The folders that would lose the most of the alert rules that the run held, at most `limit`. Empty for servers, which have no
+ * folders, and for a hold of more than 10,000 rows.
  */
 export async function listHeldFolders(
   pool: Pool,

@@ -139,7 +139,7 @@ export async function loadRun(pool: Pool, id: bigint): Promise<RunDetails | null
     listNewValues(pool, id),
     loadOpenHold(pool, id),
     listCalls(pool, id),
-    MAY_BE_MADE_UP_FOR.includes(run.status) ? findCompleteSince(pool, run) : null,
+    findCompleteSince(pool, run),
   ])
   const folders = Scope.safeParse(run.scope).data?.folders ?? null
   return { run, quarantined, drift, newValues, hold, calls, folders, completeSince }
@@ -170,11 +170,15 @@ export async function loadReadableRun(pool: Pool, id: bigint): Promise<ReadableD
 
 const MAY_BE_MADE_UP_FOR: readonly RunStatus[] = ['failed', 'partial']
 
-/** Returns the first run after this one that applied a complete listing of the same inventory, of its folders at least. */
+/**
+ * Returns the first run after this one that applied a complete listing of the same inventory, of its folders at least; null also for
+ * a run that nothing has to make up for.
+ */
 async function findCompleteSince(
   pool: Pool,
-  { account, resource, run }: Inventory & { readonly run: bigint },
+  { account, resource, run, status }: Inventory & { readonly run: bigint; readonly status: RunStatus },
 ): Promise<bigint | null> {
+  if (!MAY_BE_MADE_UP_FOR.includes(status)) return null
   const [later] = await findColumn(
     pool,
     Int8,
