@@ -27,7 +27,10 @@ export function alertRules(account: InventoryAccount, folders = account.folders)
 /** An answer waits on its connection until its rows are read, and the client has not many of them. */
 const MAX_AT_ONCE = 50
 
-/** Asks for many folders at once, and yields their rows one folder after the other. */
+/**
+ * Asks for many folders at once, and yields their rows one folder after the other. Once one of them is refused nothing that
+ * the others have would count, so they are not asked any more.
+ */
 async function* listFolders(
   { client }: InventoryAccount,
   folders: readonly bigint[],
@@ -50,10 +53,10 @@ async function* listFolders(
       while (asked.length < Math.min(n + MAX_AT_ONCE, folders.length))
         asked.push(ask(folders[asked.length] ?? folder))
       const { listing, first } = asked[n] ?? ask(folder)
-      const { done, value } = await first
-      if (done) continue
-      yield value
-      yield* listing
+      for (let step = await first; !step.done; step = await listing.next()) {
+        yield step.value
+        if (step.value.kind === 'ended' && !step.value.answer.ok) return
+      }
     }
   } finally {
     leaving.abort()

@@ -51,7 +51,7 @@ export function joinDrift(found: readonly Drift[]): Drift[] {
  * content gives equal text, whatever the order of its keys.
  *
  * A value whose type differs from the contract (an object in place of a name) is replaced by the name of its type: like an
- * undeclared field, it may hold secrets.
+ * undeclared field, it may hold secrets. So is a number beyond 64 bits.
  */
 export function declaredJson(declared: Declared, raw: unknown): string | null {
   if (!isObject(raw)) return null
@@ -87,7 +87,17 @@ function mapMembers(object: RawRow, fields?: ReadonlySet<string>): RawRow {
 }
 
 function single(value: unknown): unknown {
-  return typeof value === 'object' && value !== null ? `(${jsonType(value)}, not kept)` : value
+  const isKept = typeof value === 'number' || typeof value === 'bigint' ? isIn64Bits(value) : !isNested(value)
+  return isKept ? value : `(${jsonType(value)}, not kept)`
+}
+
+/** Of greater numbers the digits may be lost already, and Postgres holds so many of them only. */
+function isIn64Bits(value: number | bigint): boolean {
+  return value > -(2n ** 64n) && value < 2n ** 64n
+}
+
+function isNested(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 function jsonType(value: unknown): string {
@@ -97,5 +107,5 @@ function jsonType(value: unknown): string {
 }
 
 function isObject(value: unknown): value is RawRow {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isNested(value) && !Array.isArray(value)
 }

@@ -40,15 +40,15 @@ export async function listPage(
     const { done, value } = await steps.next()
     if (done) {
       if (!value.ok) return value
+      // Only now: what the next attempt knew would not be looked at for undeclared fields.
+      for (const row of servers) readBefore.set(row.digest, row)
       const { data, listing } = value.data
       return { ...value, data: { total: data.total, servers, drift: listing.drift } }
     }
     if (value.kind === 'begins') servers = []
     if (value.kind !== 'rows') continue
     for (const row of value.rows) {
-      const server = row.kind === 'known' ? (readBefore.get(row.digest) ?? row.read()) : row
-      readBefore.set(row.digest, server)
-      servers.push(server)
+      servers.push(row.kind === 'known' ? (readBefore.get(row.digest) ?? row.read()) : row)
     }
   }
 }

@@ -13,8 +13,8 @@ import type { Answer } from './answer.ts'
  * 1. `client.ts` waits for a permit, and `post.ts` sends the request. If the answer may be a listing, it begins.
  * 2. `row-scanner.ts` finds the rows in the bytes of each chunk. Where a row ends is guessed first (`row-guess.ts`), and
  *    proven by what follows.
- * 3. `read-listing.ts` asks `find` whether the text of the row is known. If not, `row-template.ts` takes it apart if it looks like
- *    the rows before it; else `read-rows.ts` parses and checks it. The row is good, or quarantined. The rows of a chunk are one
+ * 3. `read-listing.ts` asks `find` whether the text of the row is known. If not, `plain-row.ts` takes it apart where it lies, if it
+ *    is as plain as most; else `read-rows.ts` parses and checks it. The row is good, or quarantined. The rows of a chunk are one
  *    step.
  * 4. Once the body has ended, the envelope tells whether it was a listing at all. If not, `retry-listing.ts` makes another
  *    attempt, and the listing begins again.
@@ -72,8 +72,8 @@ export type GoodRow<Row> = {
 /** A row in the form in which it is stored. */
 export type WrittenRow = {
   readonly fingerprint: string
-  /** Its columns but the id, in the text format of COPY, with a tab before each, one character for each byte. */
-  readonly columns: string
+  /** Returns its columns but the id, in the text format of COPY, with a tab before each, one character for each byte. */
+  columns(): string
 }
 
 /** The totals of a listing. */
@@ -89,7 +89,7 @@ export type ListingEnd = {
   readonly confirmed: boolean
 }
 
-/** Returns the number under which the text with this digest is known, or -1. */
-export type FindKnown = (digest: string) => number
+/** Returns the number under which the text with this digest is known, or -1. Null if no text is: then each row will be needed whole. */
+export type FindKnown = ((digest: string) => number) | null
 
 export const BEGINS = { kind: 'begins' } as const

@@ -11,14 +11,14 @@ import { randomUUID } from 'node:crypto'
 const LONG_INTEGER = /[:,[\s-]\d{16}/
 const LONG_INTEGER_FIRST = /^\d{16}/
 /**
- * Finds an integer of 16 digits or more as the value of a member. A quote after a word character is not escaped, and a
+ * Finds an integer of 16 to 40 digits as the value of a member. A quote after a word character is not escaped, and a
  * quote before a colon ends a key, so this never matches inside a string.
  */
-const LONG_MEMBER = /(\w":\s*)(-?[1-9]\d{15,})(?=\s*[,}])/g
+const LONG_MEMBER = /(\w":\s*)(-?[1-9]\d{15,39})(?=\s*[,}])/g
 
 /**
- * Returns what JSON.parse returns, except that integers beyond ±(2^53-1) are exact bigints. Throws like JSON.parse, and a
- * RangeError if the nesting is too deep.
+ * Returns what JSON.parse returns, except that integers beyond ±(2^53-1) are exact bigints, up to 40 digits: to convert a million of
+ * them takes a quarter of a second. Throws like JSON.parse, and a RangeError if the nesting is too deep.
  *
  * JSON.parse takes six times as long with a reviver. So long integers of members are marked in the text and converted in
  * the result, which takes twice as long; only long integers in arrays need the reviver.
@@ -42,7 +42,8 @@ export function stringifyLossless(value: unknown): string {
 }
 
 function exactInteger(_key: string, value: unknown, context: { readonly source: string }): unknown {
-  const exact = typeof value !== 'number' || Number.isSafeInteger(value) || !/^-?\d+$/.test(context.source)
+  const exact =
+    typeof value !== 'number' || Number.isSafeInteger(value) || !/^-?\d{1,40}$/.test(context.source)
   return exact ? value : BigInt(context.source)
 }
 

@@ -43,7 +43,7 @@ export async function* listMcpServers(
     if (refusal) return yield { kind: 'ended', pages, answer: { ok: false, refusal, requests } }
 
     for (const page of fetched.pages) drift.push(...page.drift)
-    const pass = judgePages(fetched)
+    const pass = judgePages(fetched, ask.limit)
     let confirmed = false
     if (pass.status === 'complete') {
       const { ids, isTotalTrue } = pass
@@ -86,9 +86,9 @@ export type Pass =
 
 /**
  * Decides whether pages are complete: every page was answered, `total` is the same on each, no page but the last is short, and
- * there are at least `total` distinct ids. A row that does not parse counts if its id can be read.
+ * there are at least `total` distinct ids. A row that does not parse counts if its id can be read. `limit` is what was asked for.
  */
-export function judgePages({ pages, tooDeep }: Pick<McpPages, 'pages' | 'tooDeep'>): Pass {
+export function judgePages({ pages, tooDeep }: Pick<McpPages, 'pages' | 'tooDeep'>, limit: number): Pass {
   const rows = pages.flatMap(page => page.servers)
   const ids = new Set(rows.flatMap(({ id }) => id ?? []))
   const unreadable = rows.filter(({ id }) => id === null).length
@@ -102,7 +102,9 @@ export function judgePages({ pages, tooDeep }: Pick<McpPages, 'pages' | 'tooDeep
 
   const incomplete = (why: string): Pass => ({ status: 'incomplete', why, isHopeless: false })
   const hopeless = (why: string): Pass => ({ status: 'incomplete', why, isHopeless: true })
-  if (tooDeep !== null) return hopeless(`the platform refused page ${tooDeep}`)
+  // After a page that has all of the total, and fewer than were asked for, some platforms refuse another one.
+  const isEnd = pages.length === 1 && size < limit && ids.size === total
+  if (tooDeep !== null && !isEnd) return hopeless(`the platform refused page ${tooDeep}`)
   if (changed) return incomplete(`the total went from ${total} to ${changed.total} on the way`)
   if (short !== -1) return incomplete(`page ${short + 1} was short, and more came after it`)
   if (ids.size + unreadable < rows.length) return incomplete('a server came twice')

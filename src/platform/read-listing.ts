@@ -10,11 +10,11 @@ import {
   type ListingStep,
   type ReadRow,
 } from './listing.ts'
+import { PlainRows, type RowText } from './plain-row.ts'
 import type { AnswerHead } from './post.ts'
 import { AnswerTooLarge, giveBack, readWhole } from './read-body.ts'
 import { NOTHING_ALTERED, parseRow, type RowKind } from './read-rows.ts'
 import { RowScanner } from './row-scanner.ts'
-import { RowTemplate, type RowText } from './row-template.ts'
 
 /** The body of a listing after its rows. */
 export type ScannedListing = {
@@ -68,7 +68,7 @@ class ListingReader<Row, Wire> {
   readonly #find: FindKnown
   readonly #scanner: RowScanner
   #drift: ReturnType<typeof openDrift>
-  #template: RowTemplate<Row>
+  #plain: PlainRows<Row>
   /** What the rows of the last chunk keep of it. */
   #texts: RowText[] = []
   /** The buffers of earlier chunks of which rows keep parts. */
@@ -81,7 +81,7 @@ class ListingReader<Row, Wire> {
     this.#kind = kind
     this.#find = find
     this.#drift = openDrift(kind.declared)
-    this.#template = this.#newTemplate()
+    this.#plain = this.#openPlain()
     this.#scanner = new RowScanner(kind.path, {
       restart: () => this.#restart(),
       row: text => this.#row(text),
@@ -115,10 +115,10 @@ class ListingReader<Row, Wire> {
     return { listing, around: this.#scanner.end(), damage: this.#scanner.damage() }
   }
 
-  #newTemplate(): RowTemplate<Row> {
-    return new RowTemplate(this.#kind, text => {
+  #openPlain(): PlainRows<Row> {
+    return new PlainRows(this.#kind, text => {
       const read = parseRow(this.#kind, text)
-      if (read === null || !('row' in read)) throw new Error('a row that the template reads does not parse')
+      if (read === null || !('row' in read)) throw new Error('a plain row does not parse')
       return read.row as AnyRow
     })
   }
@@ -127,8 +127,8 @@ class ListingReader<Row, Wire> {
     this.isRestarted ||= this.#position > 0
     this.rows = []
     this.#drift = openDrift(this.#kind.declared)
-    // A row that matches is not checked for drift: the row that made the template was.
-    this.#template = this.#newTemplate()
+    // A plain row is not checked for drift: the rows of which undeclared fields were learned are.
+    this.#plain = this.#openPlain()
     this.#digests = createHash('sha256')
     this.#chunkDigests = ''
     this.#position = 0
@@ -139,7 +139,7 @@ class ListingReader<Row, Wire> {
     if (this.#position === maxRows) throw new AnswerTooLarge(tooMany)
     const digest = hash('sha256', text ?? '', 'latin1')
     const position = this.#position
-    const known = text === null ? -1 : this.#find(digest)
+    const known = text === null || this.#find === null ? -1 : this.#find(digest)
     const row = known === -1 ? this.#read(text, digest, position) : this.#known(text, digest, position, known)
     if (row === null) return false
     this.rows.push(row)
@@ -159,12 +159,12 @@ class ListingReader<Row, Wire> {
 
   /** Null if the text is not JSON. */
   #read(text: Buffer | null, digest: string, position: number): ReadRow<Row> | null {
-    const read = text === null ? null : this.#template.read(text)
+    const read = text === null ? null : this.#plain.read(text, this.#find === null)
     if (read === null) return this.#parse(text, digest, position)
     const { id, row, text: kept, written } = read
     this.#texts.push(kept)
     const declared = () => declaredJson(this.#kind.declared, parseRow(this.#kind, kept.bytes)?.raw)
-    const bytes = kept.bytes.length + written.columns.length
+    const bytes = 2 * kept.bytes.length // with the columns
     return { kind: 'good', digest, position, id, row, altered: NOTHING_ALTERED, bytes, written, declared }
   }
 
@@ -186,7 +186,7 @@ class ListingReader<Row, Wire> {
       }
     }
     const { row, altered } = read
-    this.#template.learn(raw as RawRow)
+    this.#plain.learn(raw as RawRow)
     return {
       kind: 'good',
       digest,

@@ -1,11 +1,12 @@
+import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
 import { cleanString, cleanText, mayNeedCleaning } from './clean-text.ts'
 import { type Declared, type RawRow, typeInWords } from './declared.ts'
 import { parseLossless } from './lossless-json.ts'
-import type { TemplateKind } from './row-template.ts'
+import type { PlainKind } from './plain-row.ts'
 
 /** One kind of row: its form on the network and how it becomes a row of the model. */
-export type RowKind<Row, Wire> = TemplateKind & {
+export type RowKind<Row, Wire> = PlainKind & {
   /** Where the rows are in the body of a listing. */
   readonly path: readonly string[]
   /** The most rows of a listing, and the message for a longer one. */
@@ -60,6 +61,8 @@ export function parseRow<Row, Wire>(kind: RowKind<Row, Wire>, text: Buffer | nul
   try {
     const raw: unknown = JSON.parse(json)
     const read = readRow(kind, raw, mayBeDirty)
+    // Characters were replaced, and two keys may have become one.
+    if (!isUtf8(text)) return { raw, id: read.id, reason: 'the row is not UTF-8' }
     if ('row' in read) return { raw, ...read }
     const exact = parseExactly(json)
     return { raw: exact, ...readRow(kind, exact, mayBeDirty) }

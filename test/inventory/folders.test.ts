@@ -142,3 +142,19 @@ test('of an attempt at a folder that was cut off nothing is stored, even if noth
   expect(run).toMatchObject({ status: 'succeeded', seen: 1, added: 1 })
   expect(await currentIds(harness)).toEqual([7_001])
 })
+
+test('once a folder is refused no others are asked, and all calls that were made are counted', async () => {
+  await using harness = await openFerryHarness({ rules: 3 })
+  harness.sandbox.state.inject({ kind: 'error', code: 'Unauthorized' })
+  const folders = Array.from({ length: 120 }, (_, n) => BigInt(n + 1))
+  const account = harness.ferry.accounts.get('default')!
+  const context = withAccounts(harness, { ...account, folders })
+  const result = await syncInventory(
+    context,
+    { account: 'default', resource: 'alert-rules', trigger: 'manual' },
+    NEVER,
+  )
+  expect(result).toMatchObject({ status: 'failed', errorCode: 'Unauthorized' })
+  expect(result.requests).toBeLessThanOrEqual(50)
+  expect(harness.sandbox.state.received.length).toBeLessThanOrEqual(result.requests)
+})

@@ -134,3 +134,24 @@ test('each scope has rows of its own', async () => {
   harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' })
   expect(await idsShown(harness, await harness.sync())).toEqual([])
 })
+
+test('a number that Postgres could not hold is not kept, and costs no other row its place', async () => {
+  await using harness = await openFerryHarness({ rules: 4 })
+  const [a, b, c] = harness.sandbox.state.rules.ids() as [bigint, bigint, bigint]
+  harness.sandbox.breakContract()
+  const delays = [BigInt('7'.repeat(140_000)), 2n ** 64n, -(2n ** 64n) + 1n]
+  for (const [n, id] of [a, b, c].entries())
+    harness.sandbox.state.changeRule(id, { delay_seconds: delays[n] as bigint })
+  const result = await harness.sync()
+  expect(result).toMatchObject({ status: 'succeeded', seen: 4, added: 1, quarantined: 3 })
+  expect(
+    await harness.query(
+      `select raw ->> 'delay_seconds' as delay from ferry.quarantined_rows order by id::numeric`,
+    ),
+  ).toEqual(
+    [a, b, c]
+      .map((id, n) => ({ id, delay: n < 2 ? '(number, not kept)' : `${delays[n]}` }))
+      .sort((one, other) => (one.id < other.id ? -1 : 1))
+      .map(({ delay }) => ({ delay })),
+  )
+})

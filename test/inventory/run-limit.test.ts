@@ -54,3 +54,19 @@ test('a run that waits for another one waits no longer than a run may take, and 
   stop.abort(new Error('enough'))
   expect(await first).toMatchObject({ status: 'failed', errorCode: 'Interrupted' })
 })
+
+test('a run that met nothing but refusals until its end names the last one', async () => {
+  await using harness = await openFerryHarness({ rules: 3 })
+  harness.sandbox.state.inject({ kind: 'error', code: 'RequestTooFrequently', retryAfterS: 0 })
+  const result = await syncInventory({ ...harness.ferry, runLimitMs: 3_000 }, REQUEST, NEVER)
+  expect(result).toMatchObject({
+    status: 'failed',
+    errorCode: 'TimedOut',
+    message:
+      "the run took longer than 0.05 minutes; nothing was applied; the platform's last refusal was RequestTooFrequently",
+  })
+  const [last] = await harness.query(
+    'select request_id from ferry.platform_calls where request_id is not null order by id desc limit 1',
+  )
+  expect(result).toMatchObject({ requestId: last?.request_id })
+})

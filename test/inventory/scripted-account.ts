@@ -148,7 +148,7 @@ export function ended(answer: Answer<ListingEnd>): ListingStep<AlertRule> {
 
 function listedRow(position: number, row: Listed, find: FindKnown): ListedRow<AlertRule> {
   const digest = hash('sha256', stringifyLossless(row), 'latin1')
-  const known = find(digest)
+  const known = find?.(digest) ?? -1
   const read = () => readRow(position, row, digest)
   return known === -1 ? read() : { kind: 'known', digest, known, read }
 }

@@ -120,3 +120,23 @@ test('a platform that stalls in the middle of its rows is timed out, however slo
   expect(answer).toMatchObject({ ok: false, requests: 3, refusal: { kind: 'no-answer', httpStatus: 200 } })
   expect(answer.ok || answer.refusal.message).toContain('FERRY_REQUEST_TIMEOUT')
 })
+
+test('what is outside the contract on a page that is read again is told at once', async () => {
+  const servers = Array.from({ length: 3 }, (_, n) => ({ server_id: `s${n}`, extra: 'x' }))
+  const page = JSON.stringify(success({ servers, total: 3 }))
+  await using platform = await openScriptedPlatform((_request, response, n) => {
+    if (n > 1) answerJson(response, page)
+    else
+      head(response).write(page.slice(0, page.lastIndexOf(']')), () =>
+        setTimeout(() => response.destroy(), 50),
+      )
+  })
+  const ask = { page: 1, limit: 10, includeAccount: true, readBefore: new Map() }
+  expect(await platform.client.listMcpPage(ask, context)).toMatchObject({
+    requests: 2,
+    data: {
+      servers: [{ id: 's0' }, { id: 's1' }, { id: 's2' }],
+      drift: [{ field: 'extra', type: 'string' }],
+    },
+  })
+})

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { stringifyLossless } from '#src/platform/lossless-json.ts'
 import { readListing } from '#src/platform/read-listing.ts'
-import type { RowKind } from '#src/platform/read-rows.ts'
+import { parseRow, type RowKind } from '#src/platform/read-rows.ts'
 import { ALERT_RULES, MCP_SERVERS } from '#src/platform/row-kinds.ts'
 import { collectRows } from '#test/support/collect-rows.ts'
 import { alertRuleWire } from '../support/wire.ts'
@@ -28,7 +28,9 @@ async function readRows<Row, Wire>(kind: RowKind<Row, Wire>, delivered: readonly
     else {
       const altered = taken.good.flatMap((row, n) => (row.altered.length > 0 ? [[n, row.altered]] : []))
       const { quarantined } = taken
-      return { rows: taken.good.map(({ row }) => row), altered, quarantined, drift: value.listing.drift }
+      const fields = Object.keys(kind.declaration.fields) as (keyof Row)[]
+      const rows = taken.good.map(({ row }) => Object.fromEntries(fields.map(name => [name, row[name]])))
+      return { rows, altered, quarantined, drift: value.listing.drift }
     }
   }
 }
@@ -239,4 +241,14 @@ test('a row nested a hundred thousand deep is set aside like any other', async (
     rule({ id: 2, name: 'DEEP' }),
   ])
   expect(quarantined.map(({ id }) => id)).toEqual(['1', '2'])
+})
+
+test('a row that is not UTF-8 is set aside: its text would be altered, and two of its keys could become one', async () => {
+  const rule = stringifyLossless(alertRuleWire({ name: '#', labels: { 'k#': 'one' } }))
+  for (const bytes of [[0xff], [0xed, 0xa0, 0x80]]) {
+    const [before, ...after] = rule.split('#').map(part => Buffer.from(part)) as [Buffer, ...Buffer[]]
+    const text = after.reduce((text, part) => Buffer.concat([text, Buffer.from(bytes), part]), before)
+    expect(parseRow(ALERT_RULES, text)).toMatchObject({ id: 1, reason: 'the row is not UTF-8' })
+  }
+  expect(parseRow(ALERT_RULES, Buffer.from(rule.replaceAll('#', '\ufffd')))).toMatchObject({ row: { id: 1 } })
 })

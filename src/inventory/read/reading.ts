@@ -64,7 +64,7 @@ export async function readSource<Row>(
   }: Pick<ListRequest, 'runId' | 'signal'> & { readonly changes: ChangeSink<Row> | null },
 ): Promise<Reading> {
   const isKnownSet = knownSetCheck(pool, source, account)
-  const find = (digest: string) => listed.find(digest)
+  const find = listed.size === 0 ? null : (digest: string) => listed.find(digest)
   const reader = new Reader(source, listed, changes, comparer(pool, source, account, listed))
   try {
     for await (const step of source.list({ ...request, isKnownSet, find })) await reader.take(step)

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import { recordActs } from '#src/db/audit.ts'
-import { and, drizzleOf, eq, isNull, sql } from '#src/db/drizzle.ts'
+import { and, desc, drizzleOf, eq, isNotNull, isNull, sql } from '#src/db/drizzle.ts'
 import type { Lease } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { onlyRow } from '#src/db/rows.ts'
@@ -118,6 +118,18 @@ export async function finishRun(client: PoolClient | Pool, runId: bigint, end: R
 /** How many requests of a run are in the call log: all that is known of a run that was stopped in the middle. */
 export function countRequests(pool: Pool, runId: bigint): Promise<number> {
   return drizzleOf(pool).$count(platformCalls, eq(platformCalls.run_id, runId))
+}
+
+/** The last call of a run that the platform refused. */
+export async function findLastRefusal(pool: Pool, runId: bigint) {
+  const { id, run_id, error_code, request_id } = platformCalls
+  const [refusal] = await drizzleOf(pool)
+    .select({ code: error_code, requestId: request_id })
+    .from(platformCalls)
+    .where(and(eq(run_id, runId), isNotNull(error_code), isNotNull(request_id)))
+    .orderBy(desc(id))
+    .limit(1)
+  return refusal
 }
 
 /** A run under way: what it is about, and what it has asked of the platform so far. */

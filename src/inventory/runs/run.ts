@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Pool } from 'pg'
 import { acquireLease, type Lease, LeaseLost } from '#src/db/leases.ts'
 import type { InventoryContext } from '#src/inventory/context.ts'
 import { InstantPassed } from '#src/inventory/history/choose-instant.ts'
@@ -22,6 +23,7 @@ import { outcomeOf, type RunOutcome, type RunResult, type Trigger } from '#src/m
 import type { OpenRun } from './ledger.ts'
 import {
   countRequests,
+  findLastRefusal,
   finishRun,
   type NewRun,
   NOTHING_DONE,
@@ -35,6 +37,8 @@ import { syncSource } from './sync-source.ts'
 
 /** The longest a run may take: an older listing says little about the present. */
 const RUN_LIMIT_MS = 600_000
+
+const TIMED_OUT = 'TimedOut'
 
 /** How often a run that waits for another one checks whether that one has ended. */
 const LOOK_AGAIN_MS = 500
@@ -129,12 +133,7 @@ async function syncOrFail<Row>(
     return await syncSource(context, source, newRun, run, stop)
   } catch (error) {
     const why = whyStopped(error, { lease: run.lease, timeout, limitMs, stop })
-    const finished = countRequests(context.pool, run.id).then(async requests => {
-      const end: RunEnd = { ...NOTHING_DONE, status: 'failed', pages: run.pages, requests, ...why }
-      // It may have ended already: the answer to its commit was lost.
-      const isFinished = await finishRun(context.pool, run.id, end)
-      return { end, applied: isFinished ? null : await findAppliedRun(context.pool, run.id) }
-    })
+    const finished = recordStop(context.pool, run, why)
     if (why.errorCode !== 'Fault') return await finished.then(({ end, applied }) => applied ?? end)
     // The fault may be that the database cannot be reached; then the reconciler ends the run.
     const applied = await finished.then(
@@ -146,6 +145,25 @@ async function syncOrFail<Row>(
   }
 }
 
+type WhyStopped = { readonly errorCode: string; readonly message: string }
+
+/** Records the end of a run that was stopped. It may have ended already: the answer to its commit was lost. */
+async function recordStop(pool: Pool, { id, pages }: OpenRun, { errorCode, message }: WhyStopped) {
+  const requests = await countRequests(pool, id)
+  const refusal = errorCode === TIMED_OUT ? await findLastRefusal(pool, id) : undefined
+  const end: RunEnd = {
+    ...NOTHING_DONE,
+    status: 'failed',
+    pages,
+    requests,
+    errorCode,
+    requestId: refusal?.requestId ?? null,
+    message: refusal ? `${message}; the platform's last refusal was ${refusal.code}` : message,
+  }
+  const isFinished = await finishRun(pool, id, end)
+  return { end, applied: isFinished ? null : await findAppliedRun(pool, id) }
+}
+
 function whyStopped(
   error: unknown,
   {
@@ -154,12 +172,12 @@ function whyStopped(
     limitMs,
     stop,
   }: { lease: Lease; timeout: AbortSignal; limitMs: number; stop: AbortSignal },
-): { errorCode: string; message: string } {
+): WhyStopped {
   if (error instanceof LeaseLost || lease.signal.aborted)
     return { errorCode: 'LeaseLost', message: LEASE_LOST }
   if (error instanceof HoldEnded) return { errorCode: 'HoldEnded', message: HOLD_ENDED }
   if (error instanceof InstantPassed) return { errorCode: 'InstantPassed', message: INSTANT_PASSED }
-  if (timeout.aborted) return { errorCode: 'TimedOut', message: timedOutAfter(limitMs / 60_000) }
+  if (timeout.aborted) return { errorCode: TIMED_OUT, message: timedOutAfter(limitMs / 60_000) }
   if (stop.aborted) return { errorCode: 'Interrupted', message: INTERRUPTED }
   return { errorCode: 'Fault', message: reasonOf(error) }
 }

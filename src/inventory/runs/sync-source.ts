@@ -12,7 +12,7 @@ import { loadTrustedData, type TrustedData } from '#src/inventory/read/trusted-d
 import type { InventorySource } from '#src/inventory/source.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
 import type { OpenRun } from './ledger.ts'
-import { finishRun, type NewRun, NOTHING_DONE, type RunEnd } from './ledger.ts'
+import { countRequests, finishRun, type NewRun, NOTHING_DONE, type RunEnd } from './ledger.ts'
 
 /*
  * How one inventory of one account comes into Postgres:
@@ -149,9 +149,11 @@ async function read<Row>(
 
 async function failRun(
   { pool }: InventoryContext,
-  { id, requests, pages }: OpenRun,
+  { id, requests: answered, pages }: OpenRun,
   { code: errorCode, requestId, message, whatToDo }: Refusal,
 ): Promise<RunEnd> {
+  // The log also has those that were given up because of the refusal.
+  const requests = Math.max(answered, await countRequests(pool, id))
   const end: RunEnd = {
     ...NOTHING_DONE,
     status: 'failed',

@@ -1,0 +1,23 @@
+/** Bytes that are written one after the other, many times a few. Who writes knows that they have room. */
+export class ByteWriter {
+  readonly bytes: Buffer
+  length = 0
+
+  constructor(size: number) {
+    this.bytes = Buffer.allocUnsafe(size)
+  }
+
+  put(byte: number): void {
+    this.bytes[this.length++] = byte
+  }
+
+  add(source: Buffer, from: number, to: number): void {
+    const { bytes, length } = this
+    if (to - from > LONG) source.copy(bytes, length, from, to)
+    else for (let at = from; at < to; at++) bytes[length + at - from] = source[at] as number
+    this.length = length + to - from
+  }
+}
+
+/** From this length on, calling memcpy pays. */
+const LONG = 32

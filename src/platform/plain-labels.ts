@@ -1,0 +1,78 @@
+import type { ByteWriter } from './byte-writer.ts'
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+/** From here on, UTF-8 is in another order than JavaScript's strings. */
+const PRIVATE_USE = 0xee
+
+/** More are rare, and would take longer to sort. */
+const MAX_LABELS = 50
+
+/** Writes labels, as `PlainMembers` finds them, in the order of their keys. */
+export class PlainLabels {
+  /** Where the keys begin, in their order. */
+  readonly #keys = new Int32Array(MAX_LABELS)
+
+  /**
+   * Writes the canonical form of the labels at `at`. Writes nothing and returns false if there are too many, or if it cannot tell
+   * the order of two keys; they may be the same.
+   */
+  write(bytes: Buffer, at: number, into: ByteWriter): boolean {
+    const count = this.#sort(bytes, at)
+    if (count === -1) return false
+    into.put(OPEN_BRACKET)
+    for (let n = 0; n < count; n++) {
+      const key = this.#keys[n] as number
+      const keyEnd = endOfText(bytes, key) + 1
+      const end = endOfText(bytes, keyEnd + 2) + 1
+      if (n > 0) into.put(COMMA)
+      into.put(OPEN_BRACKET)
+      into.add(bytes, key - 1, keyEnd)
+      into.put(COMMA)
+      into.add(bytes, keyEnd + 1, end)
+      into.put(CLOSE_BRACKET)
+    }
+    into.put(CLOSE_BRACKET)
+    return true
+  }
+
+  /** Finds the keys and sorts them. Returns how many there are, or -1. */
+  #sort(bytes: Buffer, at: number): number {
+    const keys = this.#keys
+    let count = 0
+    for (let end = at; bytes[end + 1] === QUOTE; ) {
+      const key = end + 2
+      if (count === MAX_LABELS) return -1
+      let place = count++
+      for (; place > 0; place--) {
+        const order = compareKeys(bytes, keys[place - 1] as number, key)
+        if (order === 0) return -1
+        if (order < 0) break
+        keys[place] = keys[place - 1] as number
+      }
+      keys[place] = key
+      end = endOfText(bytes, endOfText(bytes, key) + 3) + 1
+    }
+    return count
+  }
+}
+
+/** Negative if the first key comes first; 0 if they are equal, or not in the order of their bytes. */
+function compareKeys(bytes: Buffer, one: number, other: number): number {
+  for (let n = 0; ; n++) {
+    const a = bytes[one + n] as number
+    const b = bytes[other + n] as number
+    if (a === b && a !== QUOTE) continue
+    if (a === QUOTE || b === QUOTE) return Number(b === QUOTE) - Number(a === QUOTE)
+    return a < PRIVATE_USE || b < PRIVATE_USE ? a - b : 0
+  }
+}
+
+/** Returns where the quote after a text is that has no escapes. */
+function endOfText(bytes: Buffer, at: number): number {
+  let end = at
+  while (bytes[end] !== QUOTE) end++
+  return end
+}
