@@ -71,6 +71,13 @@ export function methodArgument(text: string): string {
   return text
 }
 
+/** Reads what rows are narrowed down by. An empty one is most often a variable without a value, and would show everything. */
+export function wordsArgument(text: string): string {
+  if (text.trim() === '')
+    throw new InvalidArgumentError('It is empty: write what to look for, or leave the option out.')
+  return text
+}
+
 export function folderArgument(text: string, earlier: readonly bigint[] = []): readonly bigint[] {
   return [...earlier, uint64(text, 'a folder id')]
 }

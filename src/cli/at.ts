@@ -4,7 +4,13 @@ import { counted } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import type { Around, AroundFilter, AroundRow, FiringThen } from '#src/reports/around.ts'
 import { expectAccount } from './accounts.ts'
-import { everyArgument, instantArgument, limitArgument, oneFolderArgument } from './arguments.ts'
+import {
+  everyArgument,
+  instantArgument,
+  limitArgument,
+  oneFolderArgument,
+  wordsArgument,
+} from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
 import { noteFuture, noteHistoryStart, noteRunsStart, noteSuggested } from './history-note.ts'
@@ -32,8 +38,12 @@ export function addAt(program: Command): void {
     )
     .option('--account <name>', 'only this account')
     .option('--folder <id>', 'only the rules of this folder', oneFolderArgument)
-    .option('--team <name>', 'only the rules of this team')
-    .option('--match <words>', "only what has these words in its name or labels: an alert's name, a service")
+    .option('--team <name>', 'only the rules of this team', wordsArgument)
+    .option(
+      '--match <words>',
+      "only what has these words in its name or labels: an alert's name, a service",
+      wordsArgument,
+    )
     .option('--limit <n>', 'how many of each', limitArgument, 200)
     .option('--json', 'print one JSON object')
     .action((asked: Date, options: Options) =>

@@ -12,7 +12,7 @@ import {
   type Order,
 } from '#src/db/list.ts'
 import { expectAccount } from './accounts.ts'
-import { instantArgument, labelArgument, limitArgument, uint64 } from './arguments.ts'
+import { instantArgument, labelArgument, limitArgument, uint64, wordsArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
 import { noteFutureSince } from './history-note.ts'
@@ -101,6 +101,8 @@ function optionOf(filter: Filter): Option | null {
       return option.argParser((text: string) => uint64(text, `the id of ${filter.of}`))
     case 'labels':
       return option.argParser(labelArgument)
+    case 'text':
+      return option.argParser(wordsArgument)
     default:
       return option
   }

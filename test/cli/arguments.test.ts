@@ -1,6 +1,7 @@
-import { InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { expect, test } from 'vitest'
 import { countUpTo, instantArgument } from '#src/cli/arguments.ts'
+import { addFilters } from '#src/cli/list-command.ts'
 
 test('a port is a whole number from 0 to 65535', () => {
   const port = countUpTo(65_535)
@@ -20,4 +21,16 @@ test('an age of any number of digits is read, and a time out of range is refused
   for (const text of ['', 'd', '-1d', '1.5d', '7 d', '7w', '2026-02-30', '20260-01-01', 'undefined']) {
     expect(() => instantArgument(text), text).toThrow('Write a time or an age')
   }
+})
+
+test('words that are empty narrow nothing down, and are refused', () => {
+  const filterOf = (words: string) => {
+    const command = new Command().exitOverride().configureOutput({ writeErr: () => {} })
+    const filterFrom = addFilters(command, {
+      match: { kind: 'text', label: 'Words', option: ['--match <words>', ''] },
+    })
+    return filterFrom(command.parse(['--match', words], { from: 'user' }).opts())
+  }
+  expect(filterOf('checkout api')).toEqual({ match: 'checkout api' })
+  for (const words of ['', ' ']) expect(() => filterOf(words)).toThrow('leave the option out')
 })

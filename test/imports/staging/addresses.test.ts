@@ -88,6 +88,8 @@ test.for([
   'a b@example.com',
   'ada@example.c_m',
   'ada@.example.com',
+  'example.com',
+  'ada.lovelace',
 ])('%s is no address, however lenient', address => {
   expect(openRecipientCheck('email', true)(address)?.reason).toBe('not an e-mail address')
 })
@@ -162,6 +164,15 @@ test('who gives a suppression list without a header is not told to import it', a
   expect(refused.message).toContain('contains an address: the file has no header')
   expect(`${refused.message} ${refused.whatToDo}`).not.toContain('ferry import')
 })
+
+test.each(['example.com', '@example.com', '*@example.com'])(
+  'a suppression list that names a domain (%s) would leave nobody out, and is refused',
+  async domain => {
+    const suppress = await harness.file(`cleo@example.org\n${domain}\n`)
+    const refused = await harness.refusal('email\nada@example.com\n', { suppress })
+    expect(refused.message).toContain('line 2')
+  },
+)
 
 test('a suppression list names all its bad lines at once, some of many, and takes what cleaning takes', async () => {
   const bad = Array.from({ length: 30 }, (_, n) => (n === 3 ? 'Ben <ben@example.com>;' : `bad ${n}`))

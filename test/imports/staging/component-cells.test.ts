@@ -23,3 +23,7 @@ test.for([
 test.for([[[{ id: 7 }]], [[null]], [['c1', true]]])('the list %j has a member without an id', ([list]) => {
   expect(componentsOf(list, 'component_id')).toBeNull()
 })
+
+test.each([true, false, 1.5])('%s is no component', cell => {
+  expect(componentsOf(cell, undefined)).toBeNull()
+})

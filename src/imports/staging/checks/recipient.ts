@@ -70,6 +70,7 @@ export function isEmail(address: string): boolean {
  */
 export function isLenientEmail(address: string): boolean {
   const at = address.lastIndexOf('@')
+  if (at === -1) return false
   const local = address.slice(0, at).replace(/^\.+|\.+$|\.(?=\.)/g, '')
   const labels = address.slice(at + 1).split('.')
   const domain = labels.map((label, n) => (n < labels.length - 1 ? label.replaceAll('_', 'x') : label))

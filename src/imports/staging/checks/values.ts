@@ -33,7 +33,8 @@ const SEPARATORS = /[|;,\s]+/
  */
 export function componentsOf(value: unknown, key: string | undefined): ComponentList | null {
   if (Array.isArray(value)) return listOf(value, key)
-  const text = typeof value === 'number' && !Number.isInteger(value) ? null : textOf(value)
+  if (typeof value === 'boolean' || (typeof value === 'number' && !Number.isInteger(value))) return null
+  const text = textOf(value)
   if (text === null) return null
   if (text.startsWith('[')) {
     const list = parsed(text)
