@@ -1,6 +1,12 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { expect, test } from 'vitest'
-import { countUpTo, instantArgument } from '#src/cli/arguments.ts'
+import {
+  countUpTo,
+  instantArgument,
+  labelArgument,
+  mapArgument,
+  mapLocaleArgument,
+} from '#src/cli/arguments.ts'
 import { addFilters } from '#src/cli/list-command.ts'
 
 test('a port is a whole number from 0 to 65535', () => {
@@ -33,4 +39,15 @@ test('words that are empty narrow nothing down, and are refused', () => {
   }
   expect(filterOf('checkout api')).toEqual({ match: 'checkout api' })
   for (const words of ['', ' ']) expect(() => filterOf(words)).toThrow('leave the option out')
+})
+
+test.each([
+  ['a label', labelArgument, 'team', 'Write a label and its value'],
+  ['a mapped field', mapArgument, 'recipient=', 'Write a field and the column'],
+  ['a mapped locale', mapLocaleArgument, 'de=', 'Write the value in the file and the locale'],
+])('%s may be repeated, but not given twice', (_, read, wrong, why) => {
+  const both = read('b=2', read('a=1'))
+  expect(both).toEqual({ a: '1', b: '2' })
+  expect(() => read('a=3', both)).toThrow(/a is (?:given|mapped) twice/)
+  for (const text of [wrong, '=1', '']) expect(() => read(text), text).toThrow(why)
 })

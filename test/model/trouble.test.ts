@@ -42,3 +42,33 @@ test('what is wrong with an account is one cause for all its inventories; what i
   expect(same({ why: 'partial' }, { why: 'partial' })).toBe(false)
   expect(same({ why: 'paused' }, { why: 'paused', schedule: 'poll-mcp-servers' })).toBe(false)
 })
+
+test.each([
+  ['Unauthorized', 'key refused (401)', 'key refused'],
+  ['AccessDenied', 'permission missing (403)', 'permission missing'],
+  ['BalanceNotEnough', 'balance too low (402)', 'balance too low'],
+  ['NoLicense', 'no license', 'no license'],
+  ['NotSent', 'platform unreachable', 'platform unreachable'],
+  ['NoAnswer', 'platform unreachable', 'platform unreachable'],
+  ['CertificateNotTrusted', 'NODE_EXTRA_CA_CERTS', 'certificate not trusted'],
+  ['ProxyAuthenticationRequired', 'HTTPS_PROXY', 'proxy refuses'],
+  ['InternalError', 'the platform fails', 'platform fails'],
+  ['ServiceUnavailable', 'the platform fails', 'platform fails'],
+  ['Odd', 'the last run failed (Odd)', 'Odd of alert-rules'],
+  [null, 'the last run failed.', 'failed of alert-rules'],
+] as const)('%s is told in words, and is one cause', (code, words, cause) => {
+  expect(wordsOf({ code })).toContain(words)
+  expect(causeOf({ ...TROUBLE, code })).toBe(cause)
+})
+
+test('what is no failure has a cause of its own', () => {
+  const of = (more: Partial<Trouble>) => causeOf({ ...TROUBLE, ...more })
+  expect(of({ why: 'no run', hasWorker: false })).toBe('no worker')
+  expect(of({ why: 'no run' })).toBe('no run of alert-rules')
+  expect(of({ why: 'partial' })).toBe('partial of alert-rules')
+  expect(of({ why: 'paused' })).toBe('paused poll-alert-rules')
+  expect(wordsOf({ why: 'partial', code: 'ListingIncomplete' })).toBe(
+    'the last listing was not complete (ListingIncomplete). `ferry runs show 7` has the details.',
+  )
+  expect(wordsOf({ why: 'partial', code: null, run: null })).toBe('the last listing was not complete.')
+})

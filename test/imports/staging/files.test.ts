@@ -75,6 +75,14 @@ test('a quoted line break is part of its row', async () => {
 test.for([
   ['UTF-16 with a byte order mark', Buffer.from(`\ufeff${TWO}`, 'utf16le'), /UTF-16/, /iconv -f UTF-16 /],
   ['UTF-16 without one', Buffer.from(TWO, 'utf16le'), /UTF-16LE/, /iconv -f UTF-16LE/],
+  [
+    'UTF-16 of the other order',
+    Buffer.from(`\ufeff${TWO}`, 'utf16le').swap16(),
+    /is UTF-16 text/,
+    /iconv -f UTF-16 /,
+  ],
+  ['the same without a mark', Buffer.from(TWO, 'utf16le').swap16(), /UTF-16BE/, /iconv -f UTF-16BE/],
+  ['UTF-32', Buffer.from('fffe00006500000061000000', 'hex'), /UTF-32/, /iconv -f UTF-32/],
   ['binary garbage', Buffer.from(Array.from({ length: 999 }, (_, n) => (n * 7919) % 256)), /not text/, /CSV/],
   ['an Excel file', Buffer.from('PK\x03\x04 and more'), /Excel/, /CSV UTF-8/],
   ['an old Excel file', Buffer.from('d0cf11e0a1b11ae1', 'hex'), /an old Excel file/, /CSV UTF-8/],
