@@ -8,6 +8,9 @@ import { fetchPages, type McpAsk, type McpPages } from './mcp-pages.ts'
 
 const MAX_PASSES = 3
 
+/** A `total` from here on may be a bound of the platform, which may also be that of its pages. */
+const LEAST_CAP = 1_000
+
 /**
  * Lists every MCP server that the key may view, although the list may change between two pages.
  *
@@ -103,7 +106,7 @@ export function judgePages({ pages, tooDeep }: Pick<McpPages, 'pages' | 'tooDeep
   const incomplete = (why: string): Pass => ({ status: 'incomplete', why, isHopeless: false })
   const hopeless = (why: string): Pass => ({ status: 'incomplete', why, isHopeless: true })
   // After a page that has all of the total, and fewer than were asked for, some platforms refuse another one.
-  const isEnd = pages.length === 1 && size < limit && ids.size === total
+  const isEnd = pages.length === 1 && size < limit && ids.size === total && total < LEAST_CAP
   if (tooDeep !== null && !isEnd) return hopeless(`the platform refused page ${tooDeep}`)
   if (changed) return incomplete(`the total went from ${total} to ${changed.total} on the way`)
   if (short !== -1) return incomplete(`page ${short + 1} was short, and more came after it`)

@@ -1,9 +1,6 @@
+import { CLOSE_BRACKET, COMMA, OPEN_BRACKET, QUOTE } from './ascii.ts'
 import type { ByteWriter } from './byte-writer.ts'
 
-const QUOTE = 0x22
-const COMMA = 0x2c
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
 /** From here on, UTF-8 is in another order than JavaScript's strings. */
 const PRIVATE_USE = 0xee
 

@@ -1,4 +1,16 @@
 import type { FieldKind, Fields } from '#src/model/fields.ts'
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  COLON,
+  COMMA,
+  LETTER_N,
+  MINUS,
+  NINE,
+  OPEN_BRACE,
+  QUOTE,
+  ZERO,
+} from './ascii.ts'
 import type { RawRow } from './declared.ts'
 
 /*
@@ -17,16 +29,6 @@ type Key = {
   readonly forms: Form[]
 }
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const COLON = 0x3a
-const MINUS = 0x2d
-const ZERO = 0x30
-const NINE = 0x39
-const LETTER_N = 0x6e
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
 const FIRST_PRINTABLE = 0x20
 
 const NULL = Buffer.from('null')

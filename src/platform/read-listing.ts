@@ -68,7 +68,8 @@ class ListingReader<Row, Wire> {
   readonly #find: FindKnown
   readonly #scanner: RowScanner
   #drift: ReturnType<typeof openDrift>
-  #plain: PlainRows<Row>
+  /** Null before the rows begin, and if rows of this kind are never plain. */
+  #plain: PlainRows<Row> | null = null
   /** What the rows of the last chunk keep of it. */
   #texts: RowText[] = []
   /** The buffers of earlier chunks of which rows keep parts. */
@@ -81,7 +82,6 @@ class ListingReader<Row, Wire> {
     this.#kind = kind
     this.#find = find
     this.#drift = openDrift(kind.declared)
-    this.#plain = this.#openPlain()
     this.#scanner = new RowScanner(kind.path, {
       restart: () => this.#restart(),
       row: text => this.#row(text),
@@ -99,9 +99,11 @@ class ListingReader<Row, Wire> {
     return isWhole
   }
 
-  /** Gives the memory of the last chunk back once its rows were taken, unless many of them keep a part of it; few get copies. */
+  /** Gives the memory of the last chunk back once its rows were taken, unless they keep much of it; else they get copies. */
   letGo(chunk: Buffer): void {
-    if (this.#texts.length > this.rows.length / 2) {
+    const kept = this.#texts.reduce((sum, { bytes }) => sum + bytes.length, 0)
+    // Of one buffer there may be many chunks, if the platform sends little at a time.
+    if (kept > Math.max(chunk.length / 2, chunk.buffer.byteLength / 8)) {
       this.#kept.add(chunk.buffer)
       return
     }
@@ -115,8 +117,10 @@ class ListingReader<Row, Wire> {
     return { listing, around: this.#scanner.end(), damage: this.#scanner.damage() }
   }
 
-  #openPlain(): PlainRows<Row> {
-    return new PlainRows(this.#kind, text => {
+  #openPlain(): PlainRows<Row> | null {
+    const { declaration, plain } = this.#kind
+    if (plain === null) return null
+    return new PlainRows(declaration, plain, text => {
       const read = parseRow(this.#kind, text)
       if (read === null || !('row' in read)) throw new Error('a plain row does not parse')
       return read.row as AnyRow
@@ -159,8 +163,8 @@ class ListingReader<Row, Wire> {
 
   /** Null if the text is not JSON. */
   #read(text: Buffer | null, digest: string, position: number): ReadRow<Row> | null {
-    const read = text === null ? null : this.#plain.read(text, this.#find === null)
-    if (read === null) return this.#parse(text, digest, position)
+    const read = text === null ? null : this.#plain?.read(text, this.#find === null)
+    if (!read) return this.#parse(text, digest, position)
     const { id, row, text: kept, written } = read
     this.#texts.push(kept)
     const declared = () => declaredJson(this.#kind.declared, parseRow(this.#kind, kept.bytes)?.raw)
@@ -186,7 +190,7 @@ class ListingReader<Row, Wire> {
       }
     }
     const { row, altered } = read
-    this.#plain.learn(raw as RawRow)
+    this.#plain?.learn(raw as RawRow)
     return {
       kind: 'good',
       digest,

@@ -1,12 +1,16 @@
 import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
+import type { Declaration } from '#src/model/fields.ts'
 import { cleanString, cleanText, mayNeedCleaning } from './clean-text.ts'
 import { type Declared, type RawRow, typeInWords } from './declared.ts'
 import { parseLossless } from './lossless-json.ts'
-import type { PlainKind } from './plain-row.ts'
+import type { PlainFields } from './plain-row.ts'
 
 /** One kind of row: its form on the network and how it becomes a row of the model. */
-export type RowKind<Row, Wire> = PlainKind & {
+export type RowKind<Row, Wire> = {
+  readonly declaration: Declaration
+  /** Null if no row of this kind is plain, see `plain-row.ts`. */
+  readonly plain: PlainFields | null
   /** Where the rows are in the body of a listing. */
   readonly path: readonly string[]
   /** The most rows of a listing, and the message for a longer one. */
@@ -61,11 +65,13 @@ export function parseRow<Row, Wire>(kind: RowKind<Row, Wire>, text: Buffer | nul
   try {
     const raw: unknown = JSON.parse(json)
     const read = readRow(kind, raw, mayBeDirty)
-    // Characters were replaced, and two keys may have become one.
-    if (!isUtf8(text)) return { raw, id: read.id, reason: 'the row is not UTF-8' }
-    if ('row' in read) return { raw, ...read }
+    const isText = isUtf8(text)
+    if ('row' in read && isText) return { raw, ...read }
     const exact = parseExactly(json)
-    return { raw: exact, ...readRow(kind, exact, mayBeDirty) }
+    const again = readRow(kind, exact, mayBeDirty)
+    if (isText) return { raw: exact, ...again }
+    // Characters were replaced, and two keys may have become one.
+    return { raw: exact, id: again.id, reason: 'the row is not UTF-8' }
   } catch (error) {
     if (error instanceof SyntaxError) return null
     throw error

@@ -1,5 +1,4 @@
-const OPEN_BRACE = 0x7b
-const COLON = 0x3a
+import { COLON, OPEN_BRACE } from './ascii.ts'
 
 /** The bytes of its beginning by which a row is recognised, at most. */
 const MAX_BEGINNING_BYTES = 64

@@ -9,8 +9,10 @@ import type { RowKind } from './read-rows.ts'
 /** How an alert rule on the network becomes one of the model. */
 export const ALERT_RULES: RowKind<AlertRule, AlertRuleWire> = {
   declaration: ALERT_RULE,
-  readOfEach: ['id', 'account_id', 'triggered'],
-  readOfChanged: ['folder_id', 'ds_type', 'cron_pattern', 'timezone', 'created_at'],
+  plain: {
+    ofEach: ['id', 'account_id', 'triggered'],
+    ofChanged: ['folder_id', 'ds_type', 'cron_pattern', 'timezone', 'created_at'],
+  },
   path: ['data'],
   maxRows: MAX_RULES,
   tooMany: TOO_MUCH.rules,
@@ -23,8 +25,7 @@ export const ALERT_RULES: RowKind<AlertRule, AlertRuleWire> = {
 /** How an MCP server on the network becomes one of the model. */
 export const MCP_SERVERS: RowKind<McpServer, McpServerWire> = {
   declaration: MCP_SERVER,
-  readOfEach: ['server_id'],
-  readOfChanged: [],
+  plain: null,
   path: ['data', 'servers'],
   maxRows: MAX_SERVERS,
   tooMany: TOO_MUCH.servers,

@@ -1,14 +1,15 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './ascii.ts'
 import { AnswerTooLarge, MAX_ANSWER_BYTES, MAX_ROW_BYTES, TOO_MUCH } from './read-body.ts'
 import { RowGuess } from './row-guess.ts'
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
 
 /** Where the scanner is: around the rows, between two of them, or in one. */
 type Place = 'around' | 'between' | 'in row'

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { findLastRefusal } from '#src/inventory/runs/ledger.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { leasesOf } from '#test/support/leases.ts'
+import { addRun } from '#test/support/runs.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
 const NEVER = new AbortController().signal
@@ -63,10 +65,31 @@ test('a run that met nothing but refusals until its end names the last one', asy
     status: 'failed',
     errorCode: 'TimedOut',
     message:
-      "the run took longer than 0.05 minutes; nothing was applied; the platform's last refusal was RequestTooFrequently",
+      'the run took longer than 0.05 minutes; nothing was applied; the last refusal was HTTP 429 (RequestTooFrequently)',
   })
   const [last] = await harness.query(
     'select request_id from ferry.platform_calls where request_id is not null order by id desc limit 1',
   )
   expect(result).toMatchObject({ requestId: last?.request_id })
+})
+
+test('of the calls of a run, the last that was refused counts, and not one that was cut short after it', async () => {
+  await using harness = await openFerryHarness({ rules: 3 })
+  const { pool } = harness.ferry
+  const run = await addRun(pool)
+  const log = (httpStatus: number | null, errorCode: string | null, requestId: string | null) =>
+    pool.query(
+      `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, run_id, http_status, error_code, request_id)
+       values ('k', 'default', 'list-alert-rules', now(), now(), $1, $2, $3, $4)`,
+      [run, httpStatus, errorCode, requestId],
+    )
+  await log(200, null, 'req-1')
+  await log(null, 'NotSent', null)
+  expect(await findLastRefusal(pool, run)).toBeUndefined()
+  await log(429, 'NoEnvelope', null)
+  expect(await findLastRefusal(pool, run)).toEqual({ code: 'NoEnvelope', httpStatus: 429, requestId: null })
+  await log(429, 'RequestTooFrequently', 'req-2')
+  await log(200, 'NoAnswer', 'req-3')
+  expect(await findLastRefusal(pool, run)).toMatchObject({ requestId: 'req-2' })
+  expect(await findLastRefusal(pool, run + 1n)).toBeUndefined()
 })

@@ -13,10 +13,7 @@ test.each([
   [{ ...about, kind: 'mcp.tools.changed', data: { run: '7' } }, '/mcp/changes'],
   [{ ...about, kind: 'import.paused', data: { import: '3', run: '7' } }, '/imports/3'],
   [{ ...about, kind: 'rule.changed', data: { run: '7', rules: 1, ruleIds: ['18'] } }, '/rules/team%20c/18'],
-  [
-    { ...about, kind: 'rule.changed', data: { run: '7', rules: 2, ruleIds: ['18', '19'] } },
-    '/ledger/runs/7',
-  ],
+  [{ ...about, kind: 'rule.changed', data: { run: '7', rules: 2, ruleIds: ['18', '19'] } }, '/ledger/runs/7'],
 ] as const)('the page of %j', (event, page) => {
   expect(pageOf(event)).toBe(page)
 })

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { gzipSync } from 'node:zlib'
+import { buffer } from 'node:stream/consumers'
+import { constants, createGzip, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import type { GoodRow } from '#src/platform/listing.ts'
 import { unpack } from '#src/platform/read-body.ts'
@@ -18,13 +19,13 @@ const packed = gzipSync(`{"request_id":"r","data":[${texts}]}`)
 const numbers = new Map(texts.map((text, n) => [hash('sha256', text, 'latin1'), n]))
 
 /** Reads the listing as pieces of `pieceBytes` bring it; of which rows the text is not known `isRead` says. */
-async function readInPieces(pieceBytes: number, isRead: (row: number) => boolean) {
+async function readInPieces(pieceBytes: number, isRead: (row: number) => boolean, body = packed) {
   const pieces: Buffer[] = []
-  for (let at = 0; at < packed.length; at += pieceBytes) pieces.push(packed.subarray(at, at + pieceBytes))
-  const body = Readable.from(pieces) as never
+  for (let at = 0; at < body.length; at += pieceBytes) pieces.push(body.subarray(at, at + pieceBytes))
+  const sent = Readable.from(pieces) as never
   const buffers = new Set<ArrayBufferLike>()
   async function* noted() {
-    for await (const chunk of unpack({ body, headers: { 'content-encoding': 'gzip' } })) {
+    for await (const chunk of unpack({ body: sent, headers: { 'content-encoding': 'gzip' } })) {
       buffers.add(chunk.buffer)
       yield chunk
     }
@@ -61,6 +62,18 @@ test.each(PIECES)(
     expect(kept).toBeLessThanOrEqual(1)
   },
 )
+
+test('of rows that come one at a time the text is kept, and not the buffer that each begins in', async () => {
+  const gzip = createGzip({ flush: constants.Z_SYNC_FLUSH })
+  const flushed = buffer(gzip)
+  gzip.write('{"request_id":"r","data":[')
+  for (const [n, text] of texts.entries()) gzip.write(n === 0 ? text : `,${text}`)
+  gzip.end(']}')
+  const isRead = (row: number) => row % 20 === 3
+  const { read, kept } = await readInPieces(60, isRead, await flushed)
+  expectWhole(read, isRead)
+  expect(kept).toBeLessThanOrEqual(1)
+})
 
 test.each(PIECES)(
   'of many rows it is kept as it is, whatever follows in its buffer, in pieces of %d bytes',

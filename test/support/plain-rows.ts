@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { copyField } from '#src/db/copy.ts'
 import { ALERT_RULE_VERSIONS } from '#src/inventory/versioned-tables.ts'
-import type { AlertRule } from '#src/model/alert-rule.ts'
+import { ALERT_RULE, type AlertRule } from '#src/model/alert-rule.ts'
 import type { AnyRow } from '#src/model/fields.ts'
 import { canonicalAlertRule, fingerprint } from '#src/model/fingerprint.ts'
 import { openDrift, type RawRow } from '#src/platform/declared.ts'
@@ -18,7 +18,7 @@ function parsed(text: Buffer) {
 
 /** What reads plain rows once it has met these, and the undeclared fields that are known by then. */
 export function readerAfter(...rows: readonly RawRow[]) {
-  const plain = new PlainRows<AlertRule>(ALERT_RULES, text => parsed(text)!.row as AnyRow)
+  const plain = new PlainRows<AlertRule>(ALERT_RULE, ALERT_RULES.plain!, text => parsed(text)!.row as AnyRow)
   const drift = openDrift(ALERT_RULES.declared)
   for (const row of rows) {
     const read = parsed(Buffer.from(stringifyLossless(row)))

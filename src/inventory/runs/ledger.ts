@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import { recordActs } from '#src/db/audit.ts'
-import { and, desc, drizzleOf, eq, isNotNull, isNull, sql } from '#src/db/drizzle.ts'
+import { and, desc, drizzleOf, eq, isNotNull, isNull, ne, sql } from '#src/db/drizzle.ts'
 import type { Lease } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { onlyRow } from '#src/db/rows.ts'
@@ -120,13 +120,13 @@ export function countRequests(pool: Pool, runId: bigint): Promise<number> {
   return drizzleOf(pool).$count(platformCalls, eq(platformCalls.run_id, runId))
 }
 
-/** The last call of a run that the platform refused. */
+/** The last call of a run that was answered with a refusal. One that was cut short was answered too, but not with one. */
 export async function findLastRefusal(pool: Pool, runId: bigint) {
-  const { id, run_id, error_code, request_id } = platformCalls
+  const { id, run_id, error_code, http_status, request_id } = platformCalls
   const [refusal] = await drizzleOf(pool)
-    .select({ code: error_code, requestId: request_id })
+    .select({ code: error_code, httpStatus: http_status, requestId: request_id })
     .from(platformCalls)
-    .where(and(eq(run_id, runId), isNotNull(error_code), isNotNull(request_id)))
+    .where(and(eq(run_id, runId), ne(error_code, 'NoAnswer'), isNotNull(http_status)))
     .orderBy(desc(id))
     .limit(1)
   return refusal

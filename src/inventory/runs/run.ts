@@ -158,7 +158,9 @@ async function recordStop(pool: Pool, { id, pages }: OpenRun, { errorCode, messa
     requests,
     errorCode,
     requestId: refusal?.requestId ?? null,
-    message: refusal ? `${message}; the platform's last refusal was ${refusal.code}` : message,
+    message: refusal
+      ? `${message}; the last refusal was HTTP ${refusal.httpStatus} (${refusal.code})`
+      : message,
   }
   const isFinished = await finishRun(pool, id, end)
   return { end, applied: isFinished ? null : await findAppliedRun(pool, id) }
