@@ -1,7 +1,7 @@
 import { Pool } from 'pg'
 import { expect, test, vi } from 'vitest'
 import { tellRun } from '#src/cli/run-due/tell.ts'
-import { exitCodeOf, explainRun, isRefusal } from '#src/cli/run-result.ts'
+import { exitCodeOf, explainRun, isRefusal, printRuns } from '#src/cli/run-result.ts'
 import { NOTHING_DONE } from '#src/inventory/runs/ledger.ts'
 import type { RunResult } from '#src/model/run.ts'
 
@@ -52,6 +52,28 @@ test('a run that another process did is done, for `ferry run-due`', async () => 
     'run 7, alert-rules of account eu: skipped, 0 listed, 0 added, 0 changed, 0 removed\n',
     'run 7, alert-rules of account eu: held, 4 listed, 3 added, 2 changed, 1 removed\n',
   ])
+})
+
+test('a table of runs has each count under its name', () => {
+  using stdout = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  const counts = { seen: 11, added: 12, changed: 13, fired: 14, recovered: 15, removed: 16, unchanged: 17 }
+  printRuns([{ ...RUN, ...counts, quarantined: 18, requests: 19 }])
+  const [head = [], cells = []] = stdout.mock.calls
+    .flatMap(([text]) => `${text}`.trimEnd().split('\n'))
+    .map(line => line.trim().split(/\s{2,}/))
+  expect(Object.fromEntries(head.map((name, n) => [name, cells[n]]))).toMatchObject({
+    ...{ run: '7', account: 'eu', inventory: 'alert-rules', status: 'succeeded' },
+    ...{
+      seen: '11',
+      added: '12',
+      changed: '13',
+      removed: '16',
+      quarantined: '18',
+      calls: '19',
+      took: '1.5 s',
+    },
+  })
+  expect(head).toHaveLength(cells.length)
 })
 
 test('why a run ended so is said in whole sentences', () => {
