@@ -13,11 +13,7 @@ export class ByteWriter {
 
   add(source: Buffer, from: number, to: number): void {
     const { bytes, length } = this
-    if (to - from > LONG) source.copy(bytes, length, from, to)
-    else for (let at = from; at < to; at++) bytes[length + at - from] = source[at] as number
+    for (let at = from; at < to; at++) bytes[length + at - from] = source[at] as number
     this.length = length + to - from
   }
 }
-
-/** From this length on, calling memcpy pays. */
-const LONG = 32

@@ -89,7 +89,7 @@ export type ListingEnd = {
   readonly confirmed: boolean
 }
 
-/** Returns the number under which the text with this digest is known, or -1. Null if none is: then most rows are likely to be new. */
+/** Returns the number under which the text with this digest is known, or -1. Null if none is: then rows are likely to be new. */
 export type FindKnown = ((digest: string) => number) | null
 
 export const BEGINS = { kind: 'begins' } as const

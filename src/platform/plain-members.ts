@@ -101,7 +101,7 @@ export class PlainMembers {
     this.#buckets[bucketOf(key.name, 0, key.name.length)]?.push(key)
   }
 
-  /** Finds the members of the row in a text that is UTF-8. False if it is not plain, or not of these fields: then it is left to the parser. */
+  /** Finds the members of the row in a JSON text. False if it is not plain, or has other fields: then it is left to the parser. */
   find(bytes: Buffer): boolean {
     const { from, to } = this
     from.fill(-1)

@@ -84,7 +84,10 @@ export class PlainRows<Row> {
     this.#members.learn(raw)
   }
 
-  /** Returns the row in a JSON text; null if it is not plain. What only changed rows need is read at once if it `isNew`, else when it is asked for. */
+  /**
+   * Returns the row in a JSON text; null if it is not plain. What only changed rows need is read at once if it `isNew`, else when it
+   * is asked for.
+   */
   read(bytes: Buffer, isNew: boolean): PlainRow<Row> | null {
     if (bytes.length > MAX_BYTES || !this.#members.find(bytes) || !isUtf8(bytes)) return null
     const text: RowText = { bytes }
@@ -179,7 +182,7 @@ type More = { readonly values: readonly unknown[]; readonly columns: string }
 
 type RowOfText = new (text: RowText, values: readonly unknown[], more: More | null) => { readonly more: More }
 
-/** Returns a class of rows with these fields. What was not read of a row is read from its text, and fields that are in neither list are parsed. */
+/** Returns a class of rows with these fields. What was not read yet is read from the text, and fields in neither list are parsed. */
 function rowOfText(
   fields: readonly string[],
   ofEach: readonly Column[],

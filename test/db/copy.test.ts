@@ -121,3 +121,26 @@ test('lines that cannot be made, or are not wanted any more, leave a connection 
     expect((await client.query('select from copied')).rowCount).toBe(0)
   })
 })
+
+test('that Postgres refuses a COPY is thrown by what comes next, and by nothing before', async () => {
+  await using store = await openTestStore()
+  const unhandled: unknown[] = []
+  const note = (reason: unknown) => unhandled.push(reason)
+  process.on('unhandledRejection', note)
+  try {
+    for (const next of ['write', 'end', 'abort'] as const) {
+      const done = inTransaction(store.pool, async client => {
+        const copy = new OpenCopy(client, 'ferry.no_such_table (n)')
+        await setTimeout(100)
+        if (next === 'write') await copy.write(['1\n'])
+        else await copy[next]()
+      })
+      if (next === 'abort') await done
+      else await expect(done, next).rejects.toThrow('ferry.no_such_table')
+    }
+    await setTimeout(10)
+    expect(unhandled).toEqual([])
+  } finally {
+    process.off('unhandledRejection', note)
+  }
+})
