@@ -60,6 +60,7 @@ async function* listFolders(
     }
   } finally {
     leaving.abort()
-    await Promise.all(asked.map(({ listing }) => listing.return()))
+    // That they are left is what those that are being read throw.
+    await Promise.allSettled(asked.map(({ listing }) => listing.return()))
   }
 }

@@ -68,7 +68,7 @@ test -f "$FERRY/docs/images/$name.png" || exit 1; done`,
   'npm install --global ./ferry-*.tgz': {
     why: 'test/flows/package.test.ts does so, below a prefix of its own',
   },
-  'docker compose up -d --scale worker=4': {
+  'docker compose up -d --build --scale worker=4': {
     why: 'there is no Docker here; test/compose.test.ts checks the files. What they need must have been made',
     instead:
       'test -n "$FERRY_BASE_URL" && test -s secrets/postgres_password && test "$(cat secrets/app_key)" = "$APP_KEY"',

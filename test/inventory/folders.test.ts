@@ -5,12 +5,14 @@ import { readSource } from '#src/inventory/read/reading.ts'
 import { loadRun } from '#src/inventory/runs/list-runs.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import type { Drift } from '#src/model/listing.ts'
+import { BEGINS } from '#src/platform/listing.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import {
   currentIds,
   ended,
   hand,
   list,
+  refused,
   rules,
   scriptedAccount,
   syncListed,
@@ -157,4 +159,25 @@ test('once a folder is refused no others are asked, and all calls that were made
   expect(result).toMatchObject({ status: 'failed', errorCode: 'Unauthorized' })
   expect(result.requests).toBeLessThanOrEqual(50)
   expect(harness.sandbox.state.received.length).toBeLessThanOrEqual(result.requests)
+})
+
+test('what the folders that are left throw is not why a run failed', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const account = scriptedAccount('default', () => [])
+  const listAlertRules: typeof account.client.listAlertRules = async function* (_folder, _find, { signal }) {
+    try {
+      yield BEGINS
+      yield ended(refused('AccessDenied'))
+    } finally {
+      signal.throwIfAborted()
+    }
+  }
+  const client = { ...account.client, listAlertRules }
+  const context = withAccounts(harness, { ...account, client, folders: [1n, 2n, 3n] })
+  const result = await syncInventory(
+    context,
+    { account: 'default', resource: 'alert-rules', trigger: 'manual' },
+    NEVER,
+  )
+  expect(result).toMatchObject({ status: 'failed', errorCode: 'AccessDenied' })
 })
