@@ -1,5 +1,6 @@
 import { CLOSE_BRACKET, COMMA, OPEN_BRACKET, QUOTE } from './ascii.ts'
 import type { ByteWriter } from './byte-writer.ts'
+import { endOfString } from './plain-members.ts'
 
 /** From here on, UTF-8 is in another order than JavaScript's strings. */
 const PRIVATE_USE = 0xee
@@ -9,7 +10,7 @@ const MAX_LABELS = 50
 
 /** Writes labels, as `PlainMembers` finds them, in the order of their keys. */
 export class PlainLabels {
-  /** Where the keys begin, in their order. */
+  /** Where the keys begin with their quotes, in their order. */
   readonly #keys = new Int32Array(MAX_LABELS)
 
   /**
@@ -22,13 +23,12 @@ export class PlainLabels {
     into.put(OPEN_BRACKET)
     for (let n = 0; n < count; n++) {
       const key = this.#keys[n] as number
-      const keyEnd = endOfText(bytes, key) + 1
-      const end = endOfText(bytes, keyEnd + 2) + 1
+      const colon = endOfString(bytes, key)
       if (n > 0) into.put(COMMA)
       into.put(OPEN_BRACKET)
-      into.add(bytes, key - 1, keyEnd)
+      into.add(bytes, key, colon)
       into.put(COMMA)
-      into.add(bytes, keyEnd + 1, end)
+      into.add(bytes, colon + 1, endOfString(bytes, colon + 1))
       into.put(CLOSE_BRACKET)
     }
     into.put(CLOSE_BRACKET)
@@ -39,8 +39,7 @@ export class PlainLabels {
   #sort(bytes: Buffer, at: number): number {
     const keys = this.#keys
     let count = 0
-    for (let end = at; bytes[end + 1] === QUOTE; ) {
-      const key = end + 2
+    for (let key = at + 1; bytes[key] === QUOTE; key = endOfString(bytes, endOfString(bytes, key) + 1) + 1) {
       if (count === MAX_LABELS) return -1
       let place = count++
       for (; place > 0; place--) {
@@ -50,7 +49,6 @@ export class PlainLabels {
         keys[place] = keys[place - 1] as number
       }
       keys[place] = key
-      end = endOfText(bytes, endOfText(bytes, key) + 3) + 1
     }
     return count
   }
@@ -58,18 +56,11 @@ export class PlainLabels {
 
 /** Negative if the first key comes first; 0 if they are equal, or not in the order of their bytes. */
 function compareKeys(bytes: Buffer, one: number, other: number): number {
-  for (let n = 0; ; n++) {
+  for (let n = 1; ; n++) {
     const a = bytes[one + n] as number
     const b = bytes[other + n] as number
     if (a === b && a !== QUOTE) continue
     if (a === QUOTE || b === QUOTE) return Number(b === QUOTE) - Number(a === QUOTE)
     return a < PRIVATE_USE || b < PRIVATE_USE ? a - b : 0
   }
-}
-
-/** Returns where the quote after a text is that has no escapes. */
-function endOfText(bytes: Buffer, at: number): number {
-  let end = at
-  while (bytes[end] !== QUOTE) end++
-  return end
 }

@@ -161,7 +161,8 @@ function endOfAny(forms: readonly Form[], bytes: Buffer, at: number): number {
   return -1
 }
 
-function endOfString(bytes: Buffer, at: number): number {
+/** A string without escapes, its quotes included. */
+export function endOfString(bytes: Buffer, at: number): number {
   if (bytes[at] !== QUOTE) return -1
   const { length } = bytes
   for (let n = at + 1; n < length; n++) {

@@ -33,8 +33,7 @@ const SEPARATORS = /[|;,\s]+/
  */
 export function componentsOf(value: unknown, key: string | undefined): ComponentList | null {
   if (Array.isArray(value)) return listOf(value, key)
-  if (typeof value === 'boolean' || (typeof value === 'number' && !Number.isInteger(value))) return null
-  const text = textOf(value)
+  const text = isPlain(value) && !isId(value) ? null : textOf(value)
   if (text === null) return null
   if (text.startsWith('[')) {
     const list = parsed(text)
@@ -54,10 +53,13 @@ export const ROUNDED =
 function listOf(list: readonly unknown[], key: string | undefined): ComponentList | null {
   const ids = list.map(member => {
     const id = key !== undefined && isRecord(member) ? member[key] : member
-    const isId = typeof id === 'number' ? Number.isInteger(id) : typeof id !== 'boolean' && isPlain(id)
-    return isId ? String(id).trim() : ''
+    return isId(id) ? String(id).trim() : ''
   })
   return ids.includes('') ? null : { ids: unique(ids), isList: true }
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'number' ? Number.isInteger(value) : typeof value !== 'boolean' && isPlain(value)
 }
 
 function isPlain(value: unknown): boolean {
