@@ -27,6 +27,8 @@ export type Lane = {
   proveSound(mutants: readonly Trial[]): Promise<void>
   /** Tries a mutant; who noticed it the last time is asked first. */
   try(mutant: Trial, last: Witness | undefined): Promise<Verdict>
+  /** Makes all of these mutants at once, runs every test, and returns the files in which one failed. */
+  tryTogether(mutants: readonly Trial[]): Promise<readonly string[]>
   /** Whether a test that noticed a mutant succeeds on the code as it is. */
   isSound(witness: Witness): Promise<boolean>
 }
@@ -34,9 +36,10 @@ export type Lane = {
 /** A test that noticed a mutant. */
 export type Witness = { readonly file: string; readonly title: string }
 
-/** A mutant may well never end. One file, and several. */
+/** A mutant may well never end. One file, several, and all. */
 const LONGEST_MS = 240_000
 const LONGEST_OF_SEVERAL_MS = 600_000
+const LONGEST_OF_ALL_MS = 2_400_000
 
 /** What a run of vitest leaves behind, as far as it is of interest here. */
 type Report = {
@@ -72,16 +75,18 @@ export async function openLane(
   }
 
   /** The report of the tests, or null if there is none: they never ended, or could not begin. */
-  async function run(tests: readonly string[], only: string | null): Promise<Report | null> {
+  async function run(tests: readonly string[] | 'all', only: string | null): Promise<Report | null> {
     const report = join(directory, 'report.json')
     await rm(report, { force: true })
     const titles = only === null ? [] : ['-t', only]
-    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', '--retry=0', '--reporter=json']
-    const args = [...vitest, `--outputFile=${report}`, ...titles, ...tests]
+    const files = tests === 'all' ? [] : ['--bail=1', ...tests]
+    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--retry=0', '--reporter=json']
+    const args = [...vitest, `--outputFile=${report}`, ...titles, ...files]
     // A group of its own: a mutant may leave processes that ignore everything else.
     const child = spawn(process.execPath, args, { cwd: directory, env, detached: true, stdio: 'ignore' })
     const stop = () => endGroup(child.pid)
-    const timer = setTimeout(stop, tests.length > 1 ? LONGEST_OF_SEVERAL_MS : LONGEST_MS)
+    const several = tests.length > 1 ? LONGEST_OF_SEVERAL_MS : LONGEST_MS
+    const timer = setTimeout(stop, tests === 'all' ? LONGEST_OF_ALL_MS : several)
     signal.addEventListener('abort', stop)
     await new Promise(resolve => child.once('exit', resolve))
     signal.removeEventListener('abort', stop)
@@ -150,6 +155,18 @@ export async function openLane(
         )
       }
     },
+    async tryTogether(mutants) {
+      const all = mutants.map(mutant => mutant.make()).filter(made => 'file' in made)
+      const files = Map.groupBy(all, ({ file }) => file)
+      const write = (textOf: (made: readonly Made[]) => string) =>
+        Promise.all([...files].map(([file, made]) => writeFile(join(directory, file), textOf(made))))
+      await write(withAll)
+      const report = await run('all', null).finally(() => write(([made]) => made?.before ?? ''))
+      signal.throwIfAborted()
+      if (!report) throw new Error('All tests at once came to no end.')
+      const failed = report.testResults.filter(({ status }) => status === 'failed')
+      return failed.map(({ name }) => relative(directory, name))
+    },
     async try(mutant, last) {
       const made = mutant.make()
       if ('stale' in made) return { kind: 'stale', why: made.stale }
@@ -167,6 +184,20 @@ export async function openLane(
       }
     },
   }
+}
+
+/** The text of a file with all of these mutants of it; of two that change the same place, the later one. */
+function withAll(mutants: readonly Made[]): string {
+  let text = mutants[0]?.before ?? ''
+  let next = Number.POSITIVE_INFINITY
+  // From the end, so that the places of the others hold.
+  for (const { before, after, from, to } of mutants.toSorted((a, b) => b.from - a.from)) {
+    const end = before.length - (after.length - to)
+    if (end > next) continue
+    text = text.slice(0, from) + after.slice(from, to) + text.slice(end)
+    next = from
+  }
+  return text
 }
 
 const NO_TEST = { kind: 'broken', why: 'no test ran: the file is gone, or no title matches' } as const

@@ -19,7 +19,8 @@ import { readTables } from './table.ts'
  *     npm run mutate -- --lanes 4           so many at a time, instead of one for each core
  *     npm run mutate -- --unproven          without first seeing that the tests succeed on the code as it is
  *     npm run mutate -- --show leases       only shows what they change
- *     npm run mutate -- --sample 200        so many by chance instead, each with the tests that are near it; --seed 7 for others
+ *     npm run mutate -- --sample 200        so many by chance instead, each with the tests that are near it, and then those
+ *                                           that none of them noticed with all tests; --seed 7 for others
  *
  * The changes stand in the tables beside this file (CONTRIBUTING.md says how they are named). They are made in copies of
  * the tree, never here. One embedded Postgres serves all.
@@ -80,8 +81,26 @@ async function main(mutants: readonly Trial[], laneCount: number): Promise<numbe
       openLane(ROOT, join(directory, `${n}`), server, stop.signal),
     ),
   )
-  if (!values.unproven && values.sample === undefined) await lanes[0]?.proveSound(mutants)
+  if (values.sample !== undefined) return judge(await askAll(lanes, await tryAll(lanes, mutants)))
+  if (!values.unproven) await lanes[0]?.proveSound(mutants)
   return judge(await tryAll(lanes, mutants))
+}
+
+/** Asks all tests of the mutants that none of those near them noticed: of all at once, and of each one then the tests that failed. */
+async function askAll(lanes: readonly Lane[], tried: readonly Tried[]): Promise<readonly Tried[]> {
+  const survivors = tried.flatMap(({ mutant, verdict }) => (verdict.kind === 'survived' ? [mutant] : []))
+  if (survivors.length === 0) return tried
+  say(
+    `\n${survivors.length} were not noticed so far; all tests are asked of all of them at once, many minutes`,
+  )
+  const tests = (await lanes[0]?.tryTogether(survivors)) ?? []
+  if (tests.length === 0) return tried
+  const again = await tryAll(
+    lanes,
+    survivors.map(mutant => ({ ...mutant, tests })),
+  )
+  const verdicts = new Map(again.map(({ mutant, verdict }) => [mutant.name, verdict]))
+  return tried.map(({ mutant, verdict }) => ({ mutant, verdict: verdicts.get(mutant.name) ?? verdict }))
 }
 
 type Tried = { readonly mutant: Trial; readonly verdict: Verdict }
