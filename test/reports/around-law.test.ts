@@ -109,7 +109,7 @@ async function readAll(
           witness.isUnsure() || [...platform.truthOf(resource).values()].some(({ broken }) => broken)
         if (isUnsure || !harness.sandbox.state.folders.has(BigInt(folder))) continue
       }
-      if (fails) harness.sandbox.state.inject({ kind: 'error', code: 'NoPermission' })
+      if (fails) harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' })
       const request = {
         account,
         resource,

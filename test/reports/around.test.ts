@@ -214,14 +214,14 @@ describe('what happened around a moment', () => {
       },
     ])
     await ageRuns(harness.ferry.pool, '10 min')
-    harness.sandbox.state.inject({ kind: 'error', code: 'NoPermission' })
+    harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' })
     await harness.sync()
     const { rows } = await around(harness)
     expect(rows.at(-1)).toMatchObject({
       kind: 'blind',
       since: expect.any(Date),
       observedAt: null,
-      after: '{"error_code": "NoPermission"}',
+      after: '{"error_code": "AccessDenied"}',
     })
   })
 

@@ -34,3 +34,21 @@ test('people are shown by their edits, of a period, an account and a folder, and
   expect(text).toContain('href="/changes?by=Ada+Lo&amp;account=a&amp;folder=7&amp;since=7d"')
   expect(await harness.page('/changes/editors?period=90d')).toMatchObject({ status: 400 })
 })
+
+test('a name leads to its changes as long as it can be filtered by', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const [longest, tooLong] = ['x'.repeat(500), 'y'.repeat(501)]
+  for (const [n, by] of [longest, tooLong, ' '].entries()) {
+    const rule = { id: `${n + 1}`, name: `r${n}` }
+    await insertRuleVersion(pool, { ...rule, by: 'Nobody', from: minutesAgo(60), to: minutesAgo(9) })
+    await insertRuleVersion(pool, { ...rule, by, from: minutesAgo(9) })
+  }
+  for (const path of ['/changes/editors', '/changes', '/rules/a/1', '/rules/a/2', '/rules/a/3']) {
+    const { text } = await harness.page(path)
+    const people = [...text.matchAll(/[?&;]by=([^&"]*)/g)].map(([, by]) => by)
+    expect([...new Set(people)].filter(by => by !== 'Nobody'), path).toEqual(/[23]$/.test(path) ? [] : [longest])
+  }
+  expect(await harness.page(`/changes?by=${longest}`)).toMatchObject({ status: 200 })
+  expect(await harness.page(`/changes?by=${tooLong}`)).toMatchObject({ status: 400 })
+})

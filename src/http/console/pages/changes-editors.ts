@@ -1,12 +1,11 @@
 import { ACCOUNT_OF_PAGE, list, partOf } from '#src/db/list.ts'
 import { RULE_LIST } from '#src/inventory/history/inventory-lists.ts'
-import { type Editor, loadEditors } from '#src/reports/editors.ts'
-import { type Html, html } from '../html.ts'
+import { loadEditors } from '#src/reports/editors.ts'
+import { html } from '../html.ts'
 import { href } from '../page.ts'
-import { MAX_PERSON } from '../parts/changes.ts'
+import { personLink } from '../parts/changes.ts'
 import { historyNote } from '../parts/history-note.ts'
 import { listPage } from '../parts/list-page.ts'
-import { foreign } from '../parts/values.ts'
 
 /** The periods, in days. The report looks at each edit: of more than 30 days, it takes longer than a page may. */
 const DAYS = { '7d': 7, '24h': 1 } as const
@@ -55,7 +54,10 @@ export const editors = listPage({
     columns: [
       {
         head: 'Person',
-        cell: row => personLink(row, { folder: folder?.toString(), since: period ?? '30d' }),
+        cell: ({ name, account }) =>
+          personLink(name, by =>
+            href('/changes', { by, account, folder: folder?.toString(), since: period ?? '30d' }),
+          ),
       },
       'account',
       'edits',
@@ -65,9 +67,3 @@ export const editors = listPage({
     below: next ? null : await historyNote(reader, since(period), timezone),
   }),
 })
-
-function personLink({ name, account }: Editor, query: Readonly<Record<string, string | undefined>>): Html {
-  return name.trim() === '' || name.length > MAX_PERSON
-    ? foreign(name)
-    : html`<a class="person" href="${href('/changes', { by: name, account, ...query })}">${foreign(name)}</a>`
-}

@@ -3,13 +3,13 @@ import { CHANGE_LIST } from '#src/inventory/history/changes-list.ts'
 import { suggest } from '#src/inventory/history/known-words.ts'
 import { type Html, html } from '../html.ts'
 import { asksForAll, href } from '../page.ts'
-import { changeBadge, changedLink, MAX_PERSON, pathOf } from '../parts/changes.ts'
+import { changeBadge, changedLink, pathOf, personLink } from '../parts/changes.ts'
 import { differencesList, openRoom } from '../parts/differences.ts'
 import { historyNote } from '../parts/history-note.ts'
 import { listPage } from '../parts/list-page.ts'
 import { CursorInstant, CursorText } from '../parts/paging.ts'
 import { observed } from '../parts/runs.ts'
-import { foreign, time } from '../parts/values.ts'
+import { time } from '../parts/values.ts'
 
 const PATH = '/changes'
 
@@ -42,7 +42,7 @@ export const changes = listPage({
           head: 'Old to new',
           cell: row => differencesList(row, MAX_FIELDS, room, pathOf(row.resource, row.account, row.id)),
         },
-        { head: 'By', cell: ({ by }) => personOf(by, query) },
+        { head: 'By', cell: ({ by }) => (by === null ? null : personLink(by, by => narrowed(query, { by }))) },
       ],
       below: html`${examinedTo ? examinedNote(examinedTo, timezone) : null}
 ${next ? null : await historyNote(reader, filter.since, timezone)}`,
@@ -51,13 +51,6 @@ ${next ? null : await historyNote(reader, filter.since, timezone)}`,
     }
   },
 })
-
-function personOf(by: string | null, query: URLSearchParams): Html | null {
-  if (by === null) return null
-  return by.length > MAX_PERSON
-    ? foreign(by)
-    : html`<a class="person" href="${narrowed(query, { by })}">${foreign(by)}</a>`
-}
 
 /** This list, narrowed further, from its first page. */
 function narrowed(query: URLSearchParams, more: Readonly<Record<string, string>>): string {

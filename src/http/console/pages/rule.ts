@@ -6,7 +6,7 @@ import { type PlatformRule, platformUrlOf } from '#src/model/platform-url.ts'
 import { listBlind } from '#src/reports/blind.ts'
 import { type Html, html } from '../html.ts'
 import { href, type Page } from '../page.ts'
-import { MAX_PERSON, pathOf } from '../parts/changes.ts'
+import { pathOf, personLink } from '../parts/changes.ts'
 import { firingStrip } from '../parts/firing-strip.ts'
 import { historyNote } from '../parts/history-note.ts'
 import { fieldFacts, loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
@@ -69,10 +69,7 @@ function factsOf(row: InventoryRow, lastFiring: PagedFiring | undefined, timezon
     ...fieldFacts('alert-rules', row, {
       folder_id: html`<a href="${href('/rules', { account: row.account, folder })}">${folder}</a>, <a href="${href('/changes', { account: row.account, folder })}">its changes</a>`,
       cron_pattern: html`<code>${shortened(`${row.cron_pattern}`, MAX_VALUE_CHARACTERS)}</code> <small>${foreign(textOf(row.timezone) || 'no time zone')}</small>`,
-      updater_name:
-        updater && updater.length <= MAX_PERSON
-          ? html`<a href="${href('/changes', { by: updater })}">${foreign(updater)}</a>`
-          : null,
+      updater_name: updater ? personLink(updater, by => href('/changes', { by })) : null,
     }),
     ['This version since', ago(row.valid_from as Date, timezone)],
   ])

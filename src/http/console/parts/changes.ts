@@ -1,5 +1,6 @@
 import type { ChangeKind } from '#src/inventory/history/change-kinds.ts'
 import type { ChangeRow } from '#src/inventory/history/change-row.ts'
+import { CHANGE_LIST } from '#src/inventory/history/changes-list.ts'
 import type { FirstRead } from '#src/inventory/history/compare-page.ts'
 import { counted } from '#src/model/counted.ts'
 import { NOUNS, type Resource } from '#src/model/resource.ts'
@@ -19,8 +20,14 @@ export function changeBadge(change: ChangeKind): Html {
   return badge(TONES[change], change)
 }
 
-/** A longer name of a person is no filter of changes. */
-export const MAX_PERSON = 500
+/** A person's name, which leads to where `pathBy` says; as it is if changes cannot be filtered by it, being blank or too long. */
+export function personLink(name: string, pathBy: (by: string) => string): Html {
+  return name.trim() === '' || name.length > MAX_BY_CHARACTERS
+    ? foreign(name)
+    : html`<a class="person" href="${pathBy(name)}">${foreign(name)}</a>`
+}
+
+const MAX_BY_CHARACTERS = CHANGE_LIST.filters.by.max
 
 /** The page of a rule or server. */
 export function pathOf(resource: Resource, account: string, id: string): string {
