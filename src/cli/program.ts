@@ -38,10 +38,11 @@ import { addWorker } from './worker.ts'
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const program = await createProgram(argv)
   try {
-    const [node = '', script = '', first, asked] = argv
-    // Of a command that does not exist, `help` alone would show the help of all.
-    const isUnknown = first === 'help' && asked && !program.commands.some(one => one.name() === asked)
-    await program.parseAsync(isUnknown ? [node, script, asked] : argv)
+    const [node = '', script = '', first, ...words] = argv
+    // Commander's own help is of the first word only, and of one that is no command it is the help of all.
+    const isKnown = program.commands.some(one => one.name() === words[0])
+    const isHelp = first === 'help' && words.length > 0
+    await program.parseAsync(isHelp ? [node, script, ...words, ...(isKnown ? ['--help'] : [])] : argv)
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     // Commander has printed what was wrong. A request for help is not an error.
@@ -102,7 +103,7 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
   addVerify(program)
 
   program.commandsGroup('Help:')
-  const help = program.createCommand('help').argument('[command]').description('display help for command')
+  const help = program.createCommand('help').argument('[command...]').description('display help for command')
   program.addHelpCommand(help.helpGroup('Help:'))
   await addCompletion(program, argv)
   addExamples(program)

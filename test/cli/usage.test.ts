@@ -58,6 +58,16 @@ describe('ferry --help', () => {
   })
 })
 
+test.each(['runs show', 'runs', 'sync all', 'runs shwo'])(
+  'ferry help %s is what its --help says',
+  async text => {
+    const words = text.split(' ')
+    const asked = await runFerryHere(['help', ...words])
+    expect(asked).toEqual(await runFerryHere([...words, '--help']))
+    expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining(`Usage: ferry ${words[0]}`) })
+  },
+)
+
 describe('wrong usage exits 2 and says what would be right', () => {
   test.each([
     [['syn'], "unknown command 'syn'\n(Did you mean sync?)"],

@@ -47,7 +47,10 @@ test('a name leads to its changes as long as it can be filtered by', async () =>
   for (const path of ['/changes/editors', '/changes', '/rules/a/1', '/rules/a/2', '/rules/a/3']) {
     const { text } = await harness.page(path)
     const people = [...text.matchAll(/[?&;]by=([^&"]*)/g)].map(([, by]) => by)
-    expect([...new Set(people)].filter(by => by !== 'Nobody'), path).toEqual(/[23]$/.test(path) ? [] : [longest])
+    expect(
+      [...new Set(people)].filter(by => by !== 'Nobody'),
+      path,
+    ).toEqual(/[23]$/.test(path) ? [] : [longest])
   }
   expect(await harness.page(`/changes?by=${longest}`)).toMatchObject({ status: 200 })
   expect(await harness.page(`/changes?by=${tooLong}`)).toMatchObject({ status: 400 })

@@ -42,7 +42,10 @@ export const changes = listPage({
           head: 'Old to new',
           cell: row => differencesList(row, MAX_FIELDS, room, pathOf(row.resource, row.account, row.id)),
         },
-        { head: 'By', cell: ({ by }) => (by === null ? null : personLink(by, by => narrowed(query, { by }))) },
+        {
+          head: 'By',
+          cell: ({ by }) => (by === null ? null : personLink(by, by => narrowed(query, { by }))),
+        },
       ],
       below: html`${examinedTo ? examinedNote(examinedTo, timezone) : null}
 ${next ? null : await historyNote(reader, filter.since, timezone)}`,
