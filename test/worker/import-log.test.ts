@@ -74,9 +74,8 @@ describe.each(BACKENDS)('on %s, what a worker logs of an import', kind => {
       sent: 0,
       pending: 3,
     })
-    expect(line!.msg).toContain(paused.pause_message)
-    expect(line!.msg).toContain(paused.pause_what_to_do)
-    expect(line!.msg).toContain(`\`ferry imports show ${id}\``)
+    const why = `${paused.pause_message} ${paused.pause_what_to_do}`
+    expect(line!.msg).toBe(`An import is paused. ${why} \`ferry imports show ${id}\` says what to do.`)
   })
 
   test('that a person must decide about is a warning that says how', async () => {

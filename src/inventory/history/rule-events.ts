@@ -63,7 +63,7 @@ export async function summarizeRules(
     client,
     Applied,
     `select applied_at::text as at from ferry.sync_runs
-     where id = $1 and account = $2 and resource = 'alert-rules' and applied_at is not null`,
+     where id = $1 and account = $2 and applied_at is not null`,
     [run, account],
   )
   return applied ? summarizeStep(client, { account, runId: BigInt(run), at: applied.at }, filter) : []

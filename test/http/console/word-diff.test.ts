@@ -92,6 +92,15 @@ test('an arrow leads from a text that went as a whole to the one that came for i
   )
 })
 
+test('however many words changed, a text of usual length is shown word by word, and a long one as the two texts', () => {
+  const textsThatWent = (between: string) => {
+    const text = (word: string) => Array.from({ length: 13 }, (_, n) => `${word}${n} ${between} `).join('')
+    return `${wordDiff(text('old'), text('new'))}`.split('<del>').length - 1
+  }
+  expect(textsThatWent('stays the same')).toBe(13)
+  expect(textsThatWent('stays the same '.repeat(20))).toBe(1)
+})
+
 test('texts with little in common, and those that are too long to compare, are shown whole', () => {
   const whole = (before: string, after: string) =>
     expect(diffWords(before, after)).toEqual([
