@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '#src/model/duration.ts'
 import { FIRST_YEAR, isInBounds, LAST_YEAR, parseAge, parseInstant } from '#src/model/instant.ts'
+import { MAX_UINT64, uint64Of } from '#src/model/uint64.ts'
 
 /*
  * Readers for the values of options and arguments. A value that cannot be read is wrong usage.
@@ -88,8 +89,8 @@ export function pageArgument(text: string): bigint {
 
 /** Reads an id of the platform. */
 export function uint64(text: string, what: string): bigint {
-  const id = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n
-  if (id < 0n || id >= 2n ** 64n) throw new InvalidArgumentError(`Write ${what}, 0 to 18446744073709551615.`)
+  const id = uint64Of(text)
+  if (id === null) throw new InvalidArgumentError(`Write ${what}, 0 to ${MAX_UINT64}.`)
   return id
 }
 

@@ -6,6 +6,7 @@ import type { LimitWindow } from '../model/limit.ts'
 import { isPlatformPattern } from '../model/platform-url.ts'
 import type { RemovalGuard } from '../model/removal-guard.ts'
 import { MAX_DEFAULT_BATCH_ROWS } from '../model/settings.ts'
+import { MAX_UINT64, uint64Of } from '../model/uint64.ts'
 import { readPostgresUrl } from './database-url.ts'
 
 /*
@@ -59,7 +60,7 @@ export const Guard = text(guardOf, 'is not a removal guard; write a number of ro
 /** Folder ids of alert rules. 0 means all folders that the key can view. */
 export const Folders = text(
   value => all(value.split(',').map(folderOf))?.filter(isFirst),
-  'is not a list of folders; write ids from 0 to 18446744073709551615 with commas between: 0 or 12,34',
+  `is not a list of folders; write ids from 0 to ${MAX_UINT64} with commas between: 0 or 12,34`,
 )
 
 /** Folder ids in JSON, where an id above 2^53-1 must be a string to be exact. */
@@ -67,7 +68,7 @@ export const FolderList = z
   .array(
     z.union([z.int().min(0).transform(BigInt), z.string().transform(folderOf).pipe(z.bigint())], {
       error: issue =>
-        `${quoted(issue.input)} is not a folder id; write one from 0 to 18446744073709551615, ` +
+        `${quoted(issue.input)} is not a folder id; write one from 0 to ${MAX_UINT64}, ` +
         'in quotes if it is above 9007199254740991',
     }),
   )
@@ -171,9 +172,7 @@ export function quoted(value: unknown): string {
 }
 
 function folderOf(value: string): bigint | undefined {
-  if (!/^\s*\d{1,20}\s*$/.test(value)) return undefined
-  const id = BigInt(value)
-  return id < 2n ** 64n ? id : undefined
+  return uint64Of(value.trim()) ?? undefined
 }
 
 /** A value that `parse` reads from trimmed text. `wrong` says what is wrong with text for which it returns undefined. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ALERT_RULE } from '#src/model/alert-rule.ts'
 import type { Field, FieldKind, Fields, Integer } from '#src/model/fields.ts'
 import { MCP_SERVER } from '#src/model/mcp-server.ts'
+import { MAX_UINT64 } from '#src/model/uint64.ts'
 
 /*
  * The platform's contract on the network: which fields must be present, and their types. Undeclared fields are removed,
@@ -13,10 +14,10 @@ import { MCP_SERVER } from '#src/model/mcp-server.ts'
 
 const text = z.string({ error: 'must be text' })
 const flag = z.boolean({ error: 'must be true or false' })
-const uint64 = integer(0n, 2n ** 64n - 1n, 'must be an integer from 0 to 2^64-1')
+const uint64 = integer(0n, MAX_UINT64, 'must be an integer from 0 to 2^64-1')
 const int64 = integer(-(2n ** 63n), 2n ** 63n - 1n, 'must be an integer from -2^63 to 2^63-1')
 /** For ids that the contract does not call signed or unsigned. */
-const id64 = integer(-(2n ** 63n), 2n ** 64n - 1n, 'must be an integer from -2^63 to 2^64-1')
+const id64 = integer(-(2n ** 63n), MAX_UINT64, 'must be an integer from -2^63 to 2^64-1')
 
 /** Not z.record, which drops a key named `__proto__`. */
 const labels = z.custom<Readonly<Record<string, string>>>(

@@ -1,4 +1,5 @@
 import type { FieldKind, Fields } from '#src/model/fields.ts'
+import { MAX_UINT64 } from '#src/model/uint64.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -37,7 +38,7 @@ const FALSE = Buffer.from('false')
 
 /** An integer of at most this many digits is exact in a double. */
 const EXACT_DIGITS = 15
-const MAX_UINT64 = `${2n ** 64n - 1n}`
+const MAX_UINT64_TEXT = `${MAX_UINT64}`
 
 /** The kinds that can be read so. An integer of 64 bits that is signed is read only if a double holds it. */
 const FORMS: Partial<Record<FieldKind, Form>> = {
@@ -187,8 +188,8 @@ function endOfLabels(bytes: Buffer, at: number): number {
 }
 
 function endOfUint64(bytes: Buffer, at: number): number {
-  const end = endOfDigits(bytes, at, MAX_UINT64.length)
-  return end - at === MAX_UINT64.length && bytes.toString('latin1', at, end) > MAX_UINT64 ? -1 : end
+  const end = endOfDigits(bytes, at, MAX_UINT64_TEXT.length)
+  return end - at === MAX_UINT64_TEXT.length && bytes.toString('latin1', at, end) > MAX_UINT64_TEXT ? -1 : end
 }
 
 function endOfInteger(bytes: Buffer, at: number): number {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MAX_UINT64 } from '#src/model/uint64.ts'
 import { type Refusal, refuse } from './errors.ts'
 
 /** Functions of Node's JSON that TypeScript's types lack. */
@@ -37,10 +38,8 @@ export function stringIdsJson(value: unknown): string {
   return JSON.stringify(value ?? null, (_key, part) => (typeof part === 'bigint' ? String(part) : part))
 }
 
-const UINT64_MAX = 2n ** 64n - 1n
-
 /** An integer from `parseJson`, always as a bigint. */
-export const Uint64 = z.union([z.int().nonnegative().transform(BigInt), z.bigint().min(0n).max(UINT64_MAX)], {
+export const Uint64 = z.union([z.int().nonnegative().transform(BigInt), z.bigint().min(0n).max(MAX_UINT64)], {
   error: 'must be an integer from 0 to 2^64-1',
 })
 

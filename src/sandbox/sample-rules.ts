@@ -1,4 +1,5 @@
 import type { AlertRule } from '#src/model/alert-rule.ts'
+import { MAX_UINT64 } from '#src/model/uint64.ts'
 import { person } from './people.ts'
 import { between, pick, type Random, seededRandom } from './random.ts'
 
@@ -14,7 +15,6 @@ export type SampleRequest = {
 /** The newest time in the sample data. It is fixed, so that the same seed always gives the same bytes. */
 export const SAMPLE_NOW_S = 1_793_500_200
 
-const UINT64_MAX = 2n ** 64n - 1n
 const YEAR_S = 31_536_000
 
 /** A service and the team that owns it. The rules of a team are in one folder. */
@@ -126,7 +126,7 @@ export function folderIdOf(accountId: bigint, number: number): bigint {
 /** 13 digits with gaps, as on the platform; the 4th, 11th, 18th … rule may be at the end of uint64. */
 function ruleId({ index, hugeIds }: SampleRequest, random: Random): bigint {
   const huge = (index - 3) / 7
-  if (Number.isInteger(huge) && huge >= 0 && huge < hugeIds) return UINT64_MAX - BigInt(huge)
+  if (Number.isInteger(huge) && huge >= 0 && huge < hugeIds) return MAX_UINT64 - BigInt(huge)
   return 4_203_000_000_000n + BigInt(index) * 1_000n + BigInt(between(random, 0, 999))
 }
 

@@ -1,10 +1,10 @@
 import type { McpTool } from '#src/model/fields.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
+import { MAX_UINT64 } from '#src/model/uint64.ts'
 import { person } from './people.ts'
 import { between, pick, type Random, seededRandom } from './random.ts'
 import { SAMPLE_NOW_S, type SampleRequest } from './sample-rules.ts'
 
-const UINT64_MAX = 2n ** 64n - 1n
 const YEAR_MS = 31_536_000_000
 
 /** A product, its purpose, and its tools as `name: what it does`. */
@@ -123,7 +123,7 @@ export function sampleServer({ seed, index, accountId, hugeIds }: SampleRequest)
 /** The 2nd, 7th, 12th … server may be at the end of uint64. */
 function serverId(index: number, hugeIds: number, random: Random): string {
   const huge = (index - 1) / 5
-  if (Number.isInteger(huge) && huge >= 0 && huge < hugeIds) return String(UINT64_MAX - BigInt(huge))
+  if (Number.isInteger(huge) && huge >= 0 && huge < hugeIds) return String(MAX_UINT64 - BigInt(huge))
   return String(6_301_000_000_000n + BigInt(index) * 1_000n + BigInt(between(random, 0, 999)))
 }
 

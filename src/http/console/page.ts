@@ -163,9 +163,6 @@ export function asksForAll(query: URLSearchParams): boolean {
 /** Of a run, an import or an event. */
 export const MAX_ID = 2n ** 63n - 1n
 
-/** Of what the platform gives an id. */
-export const MAX_PLATFORM_ID = 2n ** 64n - 1n
-
 /** An id in an address, of `what`: `a folder`. */
 export function idIn(what: string, max: bigint): z.ZodType<bigint> {
   return z

@@ -6,6 +6,7 @@ import { suggest } from '#src/inventory/history/known-words.ts'
 import { firstOf } from '#src/model/cut-text.ts'
 import { duration } from '#src/model/duration.ts'
 import { parseInstant } from '#src/model/instant.ts'
+import { MAX_UINT64 } from '#src/model/uint64.ts'
 import {
   type Around,
   type AroundRow,
@@ -17,7 +18,7 @@ import {
 } from '#src/reports/around.ts'
 import type { TimeSpan } from '../charts/time-axis.ts'
 import { type Html, html } from '../html.ts'
-import { href, idIn, MAX_PLATFORM_ID, type Page, parsedQuery } from '../page.ts'
+import { href, idIn, type Page, parsedQuery } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { differencesList, type Room } from '../parts/differences.ts'
 import { accountFilter, filters } from '../parts/filters.ts'
@@ -39,7 +40,7 @@ const SPANS = { '15': '15 minutes', '60': 'one hour', '360': '6 hours', '1440': 
 const Asked = z.object({
   minutes: z.enum(Object.keys(SPANS) as (keyof typeof SPANS)[]).default('60'),
   account: z.string().max(200).optional(),
-  folder: idIn('a folder', MAX_PLATFORM_ID).optional(),
+  folder: idIn('a folder', MAX_UINT64).optional(),
   team: z.string().max(200).optional(),
   words: z.string().max(500).optional(),
 })

@@ -17,17 +17,9 @@ import type { Suggestion } from '#src/inventory/history/known-words.ts'
 import { number } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import { RESOURCES } from '#src/model/resource.ts'
+import { MAX_UINT64 } from '#src/model/uint64.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
-import {
-  BadQuery,
-  href,
-  idIn,
-  MAX_PLATFORM_ID,
-  type Page,
-  type PageRequest,
-  parsedQuery,
-  type View,
-} from '../page.ts'
+import { BadQuery, href, idIn, type Page, type PageRequest, parsedQuery, type View } from '../page.ts'
 import { csvOf } from './csv.ts'
 import { accountFilter, choicesOf, type Filter as Field, filters } from './filters.ts'
 import { instantIn } from './instants.ts'
@@ -176,7 +168,7 @@ function valueIn(filter: Filter, zone: string): z.ZodType {
     case 'instant':
       return instantIn(zone)
     case 'id':
-      return idIn(filter.of, filter.max ?? MAX_PLATFORM_ID)
+      return idIn(filter.of, filter.max ?? MAX_UINT64)
     case 'choice':
       return filter.isOpen ? z.string().max(200) : z.enum(filter.values)
     case 'flag':
