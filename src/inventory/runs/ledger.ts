@@ -115,9 +115,22 @@ export async function finishRun(client: PoolClient | Pool, runId: bigint, end: R
   return rowCount === 1
 }
 
-/** How many requests of a run are in the call log: all that is known of a run that was stopped in the middle. */
-export function countRequests(pool: Pool, runId: bigint): Promise<number> {
-  return drizzleOf(pool).$count(platformCalls, eq(platformCalls.run_id, runId))
+/** Records that a run failed. `isFinished` is false if it had ended already, as `finishRun` says. */
+export async function failRun(
+  pool: Pool,
+  { id, pages, requests: answered }: OpenRun,
+  why: Pick<RunEnd, 'errorCode' | 'requestId' | 'message'>,
+): Promise<{ readonly end: RunEnd; readonly isFinished: boolean }> {
+  // The log also has the calls that were given up. Where no call is logged, only those that were answered are known.
+  const logged = await drizzleOf(pool).$count(platformCalls, eq(platformCalls.run_id, id))
+  const end = {
+    ...NOTHING_DONE,
+    status: 'failed',
+    pages,
+    requests: Math.max(answered, logged),
+    ...why,
+  } as const
+  return { end, isFinished: await finishRun(pool, id, end) }
 }
 
 /** The last call of a run that was answered with a refusal. One that was cut short was answered too, but not with one. */

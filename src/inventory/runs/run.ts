@@ -20,14 +20,12 @@ import { reasonOf } from '#src/model/reason.ts'
 import { describeGuard } from '#src/model/removal-guard.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { outcomeOf, type RunOutcome, type RunResult, type Trigger } from '#src/model/run.ts'
-import type { OpenRun } from './ledger.ts'
 import {
-  countRequests,
+  failRun,
   findLastRefusal,
-  finishRun,
   type NewRun,
   NOTHING_DONE,
-  type RunEnd,
+  type OpenRun,
   recordSkipped,
   startRun,
 } from './ledger.ts'
@@ -148,22 +146,16 @@ async function syncOrFail<Row>(
 type WhyStopped = { readonly errorCode: string; readonly message: string }
 
 /** Records the end of a run that was stopped. It may have ended already: the answer to its commit was lost. */
-async function recordStop(pool: Pool, { id, pages }: OpenRun, { errorCode, message }: WhyStopped) {
-  const requests = await countRequests(pool, id)
-  const refusal = errorCode === TIMED_OUT ? await findLastRefusal(pool, id) : undefined
-  const end: RunEnd = {
-    ...NOTHING_DONE,
-    status: 'failed',
-    pages,
-    requests,
+async function recordStop(pool: Pool, run: OpenRun, { errorCode, message }: WhyStopped) {
+  const refusal = errorCode === TIMED_OUT ? await findLastRefusal(pool, run.id) : undefined
+  const { end, isFinished } = await failRun(pool, run, {
     errorCode,
     requestId: refusal?.requestId ?? null,
     message: refusal
       ? `${message}; the last refusal was HTTP ${refusal.httpStatus} (${refusal.code})`
       : message,
-  }
-  const isFinished = await finishRun(pool, id, end)
-  return { end, applied: isFinished ? null : await findAppliedRun(pool, id) }
+  })
+  return { end, applied: isFinished ? null : await findAppliedRun(pool, run.id) }
 }
 
 function whyStopped(

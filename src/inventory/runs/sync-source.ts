@@ -10,9 +10,7 @@ import type { ListedRows } from '#src/inventory/read/listed-rows.ts'
 import { type Found, type Reading, readSource } from '#src/inventory/read/reading.ts'
 import { loadTrustedData, type TrustedData } from '#src/inventory/read/trusted-data.ts'
 import type { InventorySource } from '#src/inventory/source.ts'
-import type { Refusal } from '#src/platform/refusal.ts'
-import type { OpenRun } from './ledger.ts'
-import { countRequests, finishRun, type NewRun, NOTHING_DONE, type RunEnd } from './ledger.ts'
+import { failRun, type NewRun, type OpenRun, type RunEnd } from './ledger.ts'
 
 /*
  * How one inventory of one account comes into Postgres:
@@ -62,7 +60,13 @@ export async function syncSource<Row>(
   if (listing.kind === 'refused') {
     listed.rollback()
     if (trusted.run) keep(trusted.run)
-    return failRun(context, run, listing.refusal)
+    const { code: errorCode, requestId, message, whatToDo } = listing.refusal
+    const { end } = await failRun(context.pool, run, {
+      errorCode,
+      requestId,
+      message: `${message} ${whatToDo}`,
+    })
+    return end
   }
   if (isTrusted(trusted, listing.dataHashes)) {
     await writer.discard()
@@ -145,24 +149,4 @@ async function read<Row>(
   const { keyHash } = context.accounts.get(run.account) ?? source.scope
   if (reading.kind === 'refused' || keyHash === source.scope.keyHash) return reading
   return { ...reading, incomplete: reading.incomplete ?? KEY_CHANGED }
-}
-
-async function failRun(
-  { pool }: InventoryContext,
-  { id, requests: answered, pages }: OpenRun,
-  { code: errorCode, requestId, message, whatToDo }: Refusal,
-): Promise<RunEnd> {
-  // The log also has those that were given up because of the refusal.
-  const requests = Math.max(answered, await countRequests(pool, id))
-  const end: RunEnd = {
-    ...NOTHING_DONE,
-    status: 'failed',
-    requests,
-    pages,
-    errorCode,
-    requestId,
-    message: `${message} ${whatToDo}`,
-  }
-  await finishRun(pool, id, end)
-  return end
 }
