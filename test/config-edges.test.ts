@@ -43,8 +43,16 @@ const EDGES: Readonly<Record<string, { right: readonly string[]; wrong: readonly
   FERRY_KNOWN_ROWS: { right: ['0', '999999999'], wrong: ['1000000000', '-1', '1e6', '1.5'] },
   FERRY_HTTP_PORT: { right: ['0', '1', '65535'], wrong: ['65536', '99999', '-1', '80x', ':80'] },
   FERRY_NIGHTLY_CRON: {
-    right: ['30 3 * * *', '0 0 29 2 *'],
-    wrong: ['0 30 3 * * *', '* * * *', '60 3 * * *', '0 0 30 2 *'],
+    right: ['30 3 * * *', '0 0 29 2 *', '0 3 * MAR THU'],
+    wrong: [
+      '0 30 3 * * *',
+      '* * * *',
+      '60 3 * * *',
+      '0 0 30 2 *',
+      'H 3 * * *',
+      '0 h(1-5) * * *',
+      '0 3,H/6 * * *',
+    ],
   },
   FERRY_TIMEZONE: {
     right: ['UTC', 'Europe/Kyiv'],

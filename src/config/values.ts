@@ -235,8 +235,9 @@ function isHostOrAddress(value: string): boolean {
   return isIP(value) !== 0 || HOST_NAME.test(value)
 }
 
+/** `H` is a time by chance to cron-parser, another one each time it is asked: only in `THU` it is a letter. */
 function isCron(value: string): boolean {
-  if (value.split(/\s+/).length !== 5) return false
+  if (value.split(/\s+/).length !== 5 || /(?<![a-z])h/i.test(value)) return false
   try {
     return CronExpressionParser.parse(value).next() !== null
   } catch {

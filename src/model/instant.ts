@@ -31,6 +31,14 @@ export function parseInstant(text: string, zone = 'UTC'): Date | null {
   }
 }
 
+/**
+ * Returns what Postgres compares with to find what was known at an instant. Postgres has microseconds, a Date does not: what
+ * happened within its millisecond is shown with that instant, so it was known then.
+ */
+export function endOfMillisecond(at: Date): string {
+  return at.toISOString().replace('Z', '999Z')
+}
+
 /** Returns the instant so long ago: `90s`, `24h`, `7d`; null for anything else. It may be out of bounds. */
 export function parseAge(text: string): Date | null {
   const [, count, unit] = /^(\d+)(ms|[smhd])$/.exec(text) ?? []

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { findAll } from '#src/db/rows.ts'
+import { endOfMillisecond } from '#src/model/instant.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 
 /*
@@ -111,7 +112,7 @@ export async function loadAround(
   const narrowed = [account, folder, team, words.split(/\s+/).filter(word => word !== ''), limit + 1]
   const [rows, firing] = await Promise.all([
     findAll(pool, AroundRow, around(textOf), [at, ...narrowed, spanMs]),
-    findAll(pool, FiringThen, FIRING_AT, [at, ...narrowed]),
+    findAll(pool, FiringThen, FIRING_AT, [endOfMillisecond(at), ...narrowed]),
   ])
   return {
     rows: rows.slice(0, limit),

@@ -43,11 +43,11 @@ const MAX_TICKS = 1_000
 /** The longest time between two neighbouring times that the timing names, as far as a year from `from` tells. */
 export function longestIntervalMs(timing: Timing, from: Date): number {
   if ('everyMs' in timing) return timing.everyMs
-  const ticks = ticksFrom(timing, from.getTime())
-  let last = ticks.next().getTime()
+  const next = ticksFrom(timing, from.getTime())
+  let last = next().getTime()
   let longest = 0
   for (let n = 0; n < MAX_TICKS && (n === 0 || last < from.getTime() + LOOK_AHEAD_MS); n++) {
-    const tick = ticks.next().getTime()
+    const tick = next().getTime()
     longest = Math.max(longest, tick - last)
     last = tick
   }
@@ -60,12 +60,13 @@ export function longestIntervalMs(timing: Timing, from: Date): number {
  */
 export function weekdaysOf(timing: Timing, from: Date): readonly number[] | null {
   if ('everyMs' in timing) return null
-  const ticks = ticksFrom(timing, from.getTime())
+  const next = ticksFrom(timing, from.getTime())
   const days = new Set<number>()
   for (let n = 0; n < MAX_TICKS; n++) {
-    const tick = ticks.next()
+    const tick = next()
     if (tick.getTime() > from.getTime() + LOOK_AHEAD_MS) break
-    days.add(Date.UTC(tick.getFullYear(), tick.getMonth(), tick.getDate()) / DAY_MS)
+    const local = Temporal.Instant.fromEpochMilliseconds(tick.getTime()).toZonedDateTimeISO(timing.timezone)
+    days.add(local.toPlainDate().toZonedDateTime('UTC').epochMilliseconds / DAY_MS)
   }
   const weekdays = new Set([...days].map(weekdayOf))
   // The time of today, or of tomorrow in another zone, may have passed before `from`.
@@ -86,9 +87,9 @@ function weekdayOf(day: number): number {
  */
 function lastTick(timing: CronTime, at: number): Date {
   for (let back = LOOK_BACK_MS; ; back *= FARTHER) {
-    const ticks = ticksFrom(timing, at - back - CLOCK_CHANGE_MS)
+    const next = ticksFrom(timing, at - back - CLOCK_CHANGE_MS)
     let last = Number.NEGATIVE_INFINITY
-    for (let tick = ticks.next().getTime(); tick <= at; tick = ticks.next().getTime()) last = tick
+    for (let tick = next().getTime(); tick <= at; tick = next().getTime()) last = tick
     if (last >= at - back) return new Date(last)
   }
 }

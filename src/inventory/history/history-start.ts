@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { findAll, findValue } from '#src/db/rows.ts'
+import { endOfMillisecond } from '#src/model/instant.ts'
 import type { Resource } from '#src/model/resource.ts'
 
 /** From when on the history is complete; null: from the beginning, since nothing of it was removed. */
@@ -10,7 +11,7 @@ export function loadHistoryStart(pool: Pool): Promise<Date | null> {
 
 /** Fails with the code `HISTORY_REMOVED` if the history starts later. */
 export async function expectHistory(pool: Pool, asOf: Date): Promise<void> {
-  await pool.query('select ferry_internal.expect_history($1)', [asOf])
+  await pool.query('select ferry_internal.expect_history($1)', [endOfMillisecond(asOf)])
 }
 
 /** From when on all runs are kept; null: from the beginning, since none was removed. */

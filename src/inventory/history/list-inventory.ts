@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { findAll, namedRowsOf } from '#src/db/rows.ts'
 import { readCount, streamRows } from '#src/db/stream-rows.ts'
 import { VERSIONS } from '#src/inventory/versioned-tables.ts'
+import { endOfMillisecond } from '#src/model/instant.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { hasEachWord, paramsInto } from './list-order.ts'
 
@@ -86,7 +87,7 @@ export async function loadInventory(
      where v.${idColumn} = $1::${idType} and v.valid_from <= $2::timestamptz and ($3::text is null or v.account = $3)
        and ferry_internal.expect_history($2::timestamptz)
      order by v.account, v.valid_from desc`,
-    [id, filter.asOf ?? 'infinity', filter.account ?? null],
+    [id, filter.asOf ? endOfMillisecond(filter.asOf) : 'infinity', filter.account ?? null],
   )
   return namedRowsOf(InventoryRow, found).map(({ words: _, ...row }) => row)
 }
@@ -107,7 +108,7 @@ export function listFirings(
     `select account, began, case when ended > $3::timestamptz then null else ended end as ended
      from ferry.alert_rule_firings where id = $1::numeric and account = $2 and began <= $3::timestamptz
      order by began desc limit $4`,
-    [rule.id, rule.account, asOf ?? 'infinity', limit],
+    [rule.id, rule.account, asOf ? endOfMillisecond(asOf) : 'infinity', limit],
   )
 }
 
@@ -133,7 +134,7 @@ export function selected(resource: Resource, filter: InventoryFilter): { from: s
   const { nameColumn } = VERSIONS[resource]
   const params: unknown[] = []
   const param = paramsInto(params)
-  const source = filter.asOf === undefined ? now : `${asOf}(${param(filter.asOf, 'timestamptz')})`
+  const source = filter.asOf ? `${asOf}(${param(endOfMillisecond(filter.asOf), 'timestamptz')})` : now
   const wanted = ['true', ...hasEachWord(words, filter.words, param)]
   if (filter.account !== undefined) wanted.push(`v.account = ${param(filter.account, 'text')}`)
   if (filter.name !== undefined)

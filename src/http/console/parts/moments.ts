@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { FirstReading } from '#src/inventory/history/history-start.ts'
 import { findSnapshot } from '#src/inventory/history/snapshot-page.ts'
 import { counted } from '#src/model/counted.ts'
+import { endOfMillisecond } from '#src/model/instant.ts'
 import { type Html, html } from '../html.ts'
 import { instantIn } from './instants.ts'
 import { CursorId } from './paging.ts'
@@ -28,7 +29,7 @@ export type Moment = {
 
 /** Looks up what was asked for; null if there is no such snapshot. */
 export async function resolveMoment(pool: Pool, asked: AskedMoment): Promise<Moment | null> {
-  if ('at' in asked) return { at: asked.at.toISOString(), snapshot: null, account: null }
+  if ('at' in asked) return { at: endOfMillisecond(asked.at), snapshot: null, account: null }
   const found = await findSnapshot(pool, asked.snapshot)
   return found && { ...found, snapshot: asked.snapshot }
 }
