@@ -132,7 +132,7 @@ async function timesOf(ask: AskPage, address: string): Promise<PageTimes> {
     const startedAtMs = performance.now()
     const { status, text } = await ask(address)
     tookMs.push(performance.now() - startedAtMs)
-    if (status !== 200) console.error(`${address} answered ${status}`)
+    if (status !== 200) throw new Error(`${address} answered ${status}: its time would say nothing`)
     kB = Buffer.byteLength(text.replaceAll(/<svg.*?<\/svg>/gs, '')) / 1_000
   }
   return { address, tookMs, kB }

@@ -91,7 +91,7 @@ const RULES = `
       '0 9 * * 1-5', '0 0 1 * *'])[1 + rule % 10],
     (array['Asia/Shanghai', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'UTC', null, ''])[1 + rule % 7], version,
     200000000000 + rule % 90, 'Creator ' || rule % 90, 200000000000 + editor, 'Editor ' || editor,
-    1793500200, 1793500200 + version, case when rule % 1000 = 3 then array['timezone is no IANA name'] end
+    1793500200, 1793500200 + version, case when rule % 1000 = 3 then array['timezone is not an IANA name'] end
   from (
     select rule, version, valid_from, abs(hashint8(rule::bigint * 1000 + version)) as hash,
       (rule % greatest($1::int / 500, 1) * 7 + abs(hashint8(rule::bigint * 1000 + version)) % 5) % 90 as editor, coalesce(

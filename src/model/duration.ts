@@ -24,7 +24,7 @@ const UNITS = [
 /** A duration for people, in its two largest units: `2 d 3 h`, `4 min 5 s`, `2.1 s`, `320 ms`. */
 export function duration(ms: number): string {
   if (ms < 0) return `−${duration(-ms)}`
-  if (ms < UNIT_MS.s) return `${Math.round(ms)} ms`
+  if (Math.round(ms) < UNIT_MS.s) return `${Math.round(ms)} ms`
   if (ms < UNIT_MS.m) return `${Number((ms / UNIT_MS.s).toFixed(1))} s`
   const parts: string[] = []
   let left = ms

@@ -12,5 +12,5 @@ export function isTransient(error: unknown): boolean {
   return SYSTEM_ERROR.test(code) || /connect|socket|query read timeout/i.test(error.message)
 }
 
-/** ECONNRESET, ETIMEDOUT, EAI_AGAIN, ...; EPIPE has the length of Postgres's codes, of which none begins with E. */
-const SYSTEM_ERROR = /^E[A-Z]+(_[A-Z]+)?$/
+/** ECONNRESET, ETIMEDOUT, EAI_AGAIN, ..., not Node's own ERR_ASSERTION; EPIPE has the length of Postgres's codes, of which none begins with E. */
+const SYSTEM_ERROR = /^E(?!RR_)[A-Z]+(_[A-Z]+)?$/
