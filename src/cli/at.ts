@@ -131,15 +131,16 @@ const STRIP_CHARACTERS = 49
 function printBlind(blind: readonly AroundRow[], { at, spanMs }: Pick<AroundFilter, 'at' | 'spanMs'>): void {
   print(`\n${emphasised('Read: -, not known: ?, the moment: |')}`)
   for (const [name, its] of Map.groupBy(blind, subjectOf)) {
-    print(`${strip(its, at.getTime(), spanMs)} ${harmless(name)}`)
+    print(`${strip(its, at.getTime(), spanMs, Date.now())} ${harmless(name)}`)
   }
 }
 
-/** One character for each part of the time. A part is not known if any of it is not. */
+/** One character for each part of the time, none for what is still to come. A part is not known if any of it is not. */
 export function strip(
   blind: readonly Pick<AroundRow, 'since' | 'observedAt'>[],
   atMs: number,
   spanMs: number,
+  nowMs: number,
 ): string {
   const partMs = (2 * spanMs) / STRIP_CHARACTERS
   const parts = Array.from({ length: STRIP_CHARACTERS }, (_, n) => {
@@ -148,6 +149,7 @@ export function strip(
       ({ since, observedAt }) =>
         (since?.getTime() ?? -Infinity) < to && (observedAt?.getTime() ?? Infinity) > from,
     )
+    if (from >= nowMs) return ' '
     return isBlind ? '?' : '-'
   })
   const middle = (STRIP_CHARACTERS - 1) / 2

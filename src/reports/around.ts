@@ -99,8 +99,8 @@ export function isNothing({ rows, firing }: Around): boolean {
 }
 
 /**
- * Returns what happened around a moment, in the order of observation, and what was firing, the longest first; at most `limit` of each.
- * `textOf` is the SQL that writes a column of fields: a page cuts long values.
+ * Returns what happened around a moment, in the order of observation, when nothing was read, and what was firing, the longest first;
+ * at most `limit` of each. `textOf` is the SQL that writes a column of fields: a page cuts long values.
  */
 export async function loadAround(
   pool: Pool,
@@ -111,15 +111,18 @@ export async function loadAround(
   const { at, spanMs, account = null, folder = null, team = null, words = '' } = filter
   const narrowed = [account, folder, team, words.split(/\s+/).filter(word => word !== ''), limit + 1]
   const [rows, firing] = await Promise.all([
-    findAll(pool, AroundRow, around(textOf), [at, ...narrowed, spanMs]),
+    findAll(pool, NumberedRow, around(textOf), [at, ...narrowed, spanMs]),
     findAll(pool, FiringThen, FIRING_AT, [endOfMillisecond(at), ...narrowed]),
   ])
   return {
-    rows: rows.slice(0, limit),
+    rows: rows.filter(({ nth }) => nth <= limit).map(({ nth: _, ...row }) => row),
     firing: firing.slice(0, limit),
-    isCut: rows.length > limit || firing.length > limit,
+    isCut: rows.some(({ nth }) => nth > limit) || firing.length > limit,
   }
 }
+
+/** By its number among the events, or among the times in which nothing was read. */
+const NumberedRow = AroundRow.extend({ nth: z.number() })
 
 /** Of a longer name, the beginning is enough. */
 const MAX_NAME = 200
@@ -128,17 +131,24 @@ const MAX_NAME = 200
 const hasWords = (of: string) =>
   `not exists (select from unnest($5::text[]) w where strpos(lower(concat_ws(' ', ${of})), lower(w)) = 0)`
 
-/** In the order of the function. Times in which nothing was read stay, whatever is asked for. */
+/**
+ * In the order of the function. Times in which nothing was read stay, whatever is asked for and however much happened: first of all
+ * those that the moment is in.
+ */
 const around = (textOf: (fields: string) => string) => `
   select since, observed_at, kind, account, inventory, id, left(name, ${MAX_NAME}) as name, folder_id::text, team, left(who, ${MAX_NAME}) as who,
-    ${textOf('before')} as before, ${textOf('after')} as after, while_firing, run_id::text
-  from ferry.around($1, $7 * interval '1 ms') e
-  where account in (coalesce($2, account), '*') and (
+    ${textOf('before')} as before, ${textOf('after')} as after, while_firing, run_id::text, nth::int
+  from (
+    select e.*, row_number() over (partition by kind = 'blind'
+      order by kind = 'blind' and coalesce(since, '-infinity') <= $1 and coalesce(observed_at, 'infinity') >= $1 desc, ordinality) as nth
+    from ferry.around($1, $7 * interval '1 ms') with ordinality e
+    where account in (coalesce($2, account), '*') and (
     kind in ('blind', 'inventory.first_read', 'removals.held')
       and (inventory = 'alert-rules' or ($3::numeric is null and $4::text is null))
     or ($3::numeric is null or folder_id = $3) and ($4::text is null or team = $4)
       and ${hasWords(`name, labels::text, before ->> 'tool', after ->> 'tool'`)})
-  limit $6`
+  ) e
+  where nth <= $6 order by ordinality`
 
 const FIRING_AT = `
   select account, id::text, left(name, ${MAX_NAME}) as name, folder_id::text, team, enabled, began, ended,

@@ -75,7 +75,8 @@ test('prints one object of JSON with exact ids, and narrows it', async () => {
   expect(await kinds('--match checkout')).toContain('rule.fired')
   for (const other of ['--match nowhere', '--team core', '--folder 8'])
     expect(await kinds(other)).not.toContain('rule.fired')
-  expect(await kinds('--limit 1')).toHaveLength(1)
+  // Beside that, what is not known is shown.
+  expect((await kinds('--limit 1')).filter(kind => kind !== 'blind')).toHaveLength(1)
   expect(await cli.ferryRun('at 1ms --account other')).toMatchObject({ code: 2 })
   expect(await cli.ferryRun('at yesterday')).toMatchObject({ code: 2 })
 })

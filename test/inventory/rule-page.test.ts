@@ -100,6 +100,9 @@ test('words, a label and a name are found, also where a rule has more text than 
   for (const asOf of [undefined, at(2)]) {
     expect(await ids({ asOf, words: 'CHECKOUT pay' })).toEqual(['2', '1'])
     expect(await ids({ asOf, words: 'slow prod' })).toEqual(['1'])
+    const nine = 'slow prod s l o w p r o'
+    expect(await ids({ asOf, words: nine })).toEqual(['1'])
+    expect(await ids({ asOf, words: `${nine} nowhere` })).toEqual([])
     expect(await ids({ asOf, words: '100%_' })).toEqual([])
     expect(await ids({ asOf, label: { team: 'Pay' } })).toEqual(['1'])
     expect(await ids({ asOf, label: { team: 'pay' } })).toEqual([])

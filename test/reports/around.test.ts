@@ -150,7 +150,11 @@ describe('what happened around a moment', () => {
     expect(firing).toMatchObject([
       { name: 'disk full', folderId: '8', team: 'core', enabled: true, known: true },
     ])
-    expect(await around(harness, {}, 1)).toMatchObject({ rows: [{}], firing: [{}], isCut: true })
+    expect(await around(harness, {}, 1)).toMatchObject({
+      rows: [{ kind: 'blind' }, { kind: 'inventory.first_read' }],
+      firing: [{}],
+      isCut: true,
+    })
   })
 
   test('removals that are held are shown when they are held, and as removals when they are approved', async () => {
@@ -222,6 +226,11 @@ describe('what happened around a moment', () => {
       since: expect.any(Date),
       observedAt: null,
       after: '{"error_code": "AccessDenied"}',
+    })
+    // However few rows are asked for, what is not known of the moment itself is among them.
+    expect(await around(harness, {}, 1)).toMatchObject({
+      rows: [{ kind: 'inventory.first_read' }, { kind: 'blind', observedAt: null }],
+      isCut: true,
     })
   })
 

@@ -10,17 +10,14 @@ export function paramsInto(params: unknown[]): AddParam {
   return (value, type) => `$${params.push(value)}::${type}`
 }
 
-const MAX_WORDS = 8
-
 /** Conditions that `text`, which is in lower case, has each of the words that are asked for. */
 export function hasEachWord(text: string, words: string | undefined, param: AddParam): string[] {
   return wordsIn(words).map(word => `strpos(${text}, (select lower(${param(word, 'text')}))) > 0`)
 }
 
-/** The words that are looked for. */
+/** The words that are looked for, each once. */
 export function wordsIn(words = ''): string[] {
-  const each = words.split(/\s+/).filter(word => word !== '')
-  return each.slice(0, MAX_WORDS)
+  return [...new Set(words.split(/\s+/).filter(word => word !== ''))]
 }
 
 export const RULE_SORTS = ['name', 'folder', 'updated', 'firing since'] as const
