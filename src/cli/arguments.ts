@@ -98,7 +98,7 @@ export function uint64(text: string, what: string): bigint {
 export function ruleArgument(text: string): bigint {
   if (/\p{L}/u.test(text)) {
     throw new InvalidArgumentError(
-      `Write the rule's id; \`ferry rules list --name '${text}'\` finds it by its name.`,
+      `Write the rule's id; \`ferry rules list --name '${text.replaceAll("'", "'\\''")}'\` finds it by its name.`,
     )
   }
   return uint64(text, "the rule's id")

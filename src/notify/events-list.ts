@@ -39,11 +39,11 @@ export function eventListOf({ receivers }: { readonly receivers: readonly unknow
   })
 }
 
-/** The outcome of its messages, in words: `ops: delivered, chat: waiting`. Without a receiver, none waits. */
+/** The outcome of its messages, in words: `ops: delivered, chat: waiting`. */
 export function messagesInWords(
   { delivery, deliveries }: Pick<ListedEvent, 'delivery' | 'deliveries'>,
   hasReceivers: boolean,
 ): string {
   if (deliveries.length > 0) return deliveries.map(one => `${one.receiver}: ${one.delivery}`).join(', ')
-  return !hasReceivers && delivery === 'waiting' ? 'not sent: no receiver is set' : delivery
+  return !hasReceivers && delivery === 'waiting' ? 'waiting: no receiver is set' : delivery
 }

@@ -50,7 +50,7 @@ const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
   },
   'import.undecided': {
     raised: ({ import: id }) =>
-      `Import ${id} waits for a decision about batches whose outcome is unknown. Look with \`ferry imports show ${id}\`, then run \`ferry imports resolve ${id}\`.`,
+      `Import ${id} waits for a decision about batches whose outcome is unknown. Look with \`ferry imports show ${id}\`, then run \`ferry imports resolve ${id} --as sent\` or \`--as resend\`.`,
     resolved: ({ import: id }) => `Import ${id} no longer waits for a decision.`,
   },
   'import.completed': {

@@ -82,7 +82,7 @@ test.each([
     'import.undecided',
     'raised',
     {},
-    'Import 4 waits for a decision about batches whose outcome is unknown. Look with `ferry imports show 4`, then run `ferry imports resolve 4`.',
+    'Import 4 waits for a decision about batches whose outcome is unknown. Look with `ferry imports show 4`, then run `ferry imports resolve 4 --as sent` or `--as resend`.',
   ],
   ['import.undecided', 'resolved', {}, 'Import 4 no longer waits for a decision.'],
   ['import.completed', 'raised', {}, 'Import 4 is completed. `ferry imports show 4` shows its counts.'],

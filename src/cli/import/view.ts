@@ -108,7 +108,9 @@ function inWords({ summary, batchesLeft, rowsPerMinute, etaMs }: Progress): stri
   return [
     `import ${id} ${status}: ${number(sent)} of ${counted(all, 'row')}${all === 0 ? '' : ` (${Math.floor((sent / all) * 100)} %)`}`,
     etaMs === null ? '' : `${duration(Math.round(etaMs / 1_000) * 1_000)} left`,
-    `${number(batches - batchesLeft)} of ${counted(batches, 'batch', 'batches')}`,
+    status === 'cancelled'
+      ? ''
+      : `${number(batches - batchesLeft)} of ${counted(batches, 'batch', 'batches')}`,
     rowsPerMinute === null ? '' : `${number(Math.round(rowsPerMinute))} rows/min`,
     rejected > 0 ? `${number(rejected)} rejected` : '',
     uncertain > 0 ? `${number(uncertain)} uncertain` : '',

@@ -184,3 +184,13 @@ export function href(path: string, query: Readonly<Record<string, string | null 
   const search = new URLSearchParams(given).toString()
   return search === '' ? path : `${path}?${search}`
 }
+
+/** The same list, narrowed further, from its first page. */
+export function narrowed(
+  path: string,
+  query: URLSearchParams,
+  more: Readonly<Record<string, string | null>>,
+): string {
+  const { after: _, ...kept } = Object.fromEntries(query)
+  return href(path, { ...kept, ...more })
+}

@@ -136,7 +136,7 @@ test('without a receiver an event says that nobody was told; with one it waits u
     return (await harness.page('/ledger/events')).text
   }
   const alone = await tell({})
-  expect(alone).toContain('not sent: no receiver is set</span>')
+  expect(alone).toContain('waiting: no receiver is set</span>')
   expect(alone).toContain('No receiver is set, so Ferry sends no notifications')
   expect(alone).not.toContain('>waiting</span>')
   const FERRY_WEBHOOK_URL = 'http://127.0.0.1:1/'

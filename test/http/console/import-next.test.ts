@@ -30,6 +30,8 @@ test.for<[ImportStatus, string[]]>([
     const { text } = await harness.page(`/imports/${id}`)
     expect(commandsIn(text)).toEqual(commandsIn(next))
     expect(commandsIn(text).map(command => command.split(' ')[2])).toEqual(verbs)
+    // Of a cancelled one nothing is sent any more.
+    expect(text.includes('Still to be sent.')).toBe(status !== 'cancelled')
   },
 )
 

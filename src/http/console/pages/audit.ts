@@ -1,7 +1,7 @@
 import { ACT_LIST } from '#src/db/acts-list.ts'
 import type { SubjectKind } from '#src/model/act.ts'
 import { html } from '../html.ts'
-import { href } from '../page.ts'
+import { narrowed } from '../page.ts'
 import { listPage } from '../parts/list-page.ts'
 import { ledgerTabs } from '../parts/tabs.ts'
 import { ago, foreign } from '../parts/values.ts'
@@ -13,13 +13,13 @@ export const audit = listPage({
   section: 'ledger',
   title: 'Audit',
   list: () => ACT_LIST,
-  beside: ({ target: { timezone } }) => ({
+  beside: ({ query, target: { timezone } }) => ({
     above: ledgerTabs(PATH),
     columns: [
       { head: 'When', cell: ({ at }) => ago(at, timezone) },
       {
         head: 'Who',
-        cell: ({ actor }) => html`<a href="${href(PATH, { actor })}">${foreign(actor)}</a>`,
+        cell: ({ actor }) => html`<a href="${narrowed(PATH, query, { actor })}">${foreign(actor)}</a>`,
       },
       'did',
       {

@@ -26,7 +26,7 @@ function callListOf(operations: readonly string[]) {
         label: 'Outcome',
       },
       ...SINCE_AND_UNTIL,
-      run: { kind: 'id', of: 'a run', max: MAX_ID },
+      run: { kind: 'id', of: 'a run', label: 'Run', hint: 'its number', max: MAX_ID },
     },
     order: ['instant or null', 'id'],
     async load(pool, { filter: { request_id, refused, ...filter }, after, limit }) {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { CHANGE_LIST } from '#src/inventory/history/changes-list.ts'
 import { suggest } from '#src/inventory/history/known-words.ts'
 import { type Html, html } from '../html.ts'
-import { asksForAll, href } from '../page.ts'
+import { asksForAll, narrowed } from '../page.ts'
 import { changeBadge, changedLink, pathOf, personLink } from '../parts/changes.ts'
 import { differencesList, openRoom } from '../parts/differences.ts'
 import { historyNote } from '../parts/history-note.ts'
@@ -44,7 +44,7 @@ export const changes = listPage({
         },
         {
           head: 'By',
-          cell: ({ by }) => (by === null ? null : personLink(by, by => narrowed(query, { by }))),
+          cell: ({ by }) => (by === null ? null : personLink(by, by => narrowed(PATH, query, { by }))),
         },
       ],
       below: html`${examinedTo ? examinedNote(examinedTo, timezone) : null}
@@ -54,12 +54,6 @@ ${next ? null : await historyNote(reader, filter.since, timezone)}`,
     }
   },
 })
-
-/** This list, narrowed further, from its first page. */
-function narrowed(query: URLSearchParams, more: Readonly<Record<string, string>>): string {
-  const { after: _, ...kept } = Object.fromEntries(query)
-  return href(PATH, { ...kept, ...more })
-}
 
 function emptyOf(examinedTo: Date | null, query: URLSearchParams): Html | null {
   if (examinedTo) return html`Nothing found so far. The next page looks further back.`

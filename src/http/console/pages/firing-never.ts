@@ -2,7 +2,7 @@ import { ACCOUNT_OF_PAGE, list, partOf } from '#src/db/list.ts'
 import { RULE_LIST } from '#src/inventory/history/inventory-lists.ts'
 import { loadNeverFired } from '#src/reports/firing/never-fired.ts'
 import { html } from '../html.ts'
-import { href } from '../page.ts'
+import { narrowed } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { firingPages } from '../parts/firing-tabs.ts'
 import { historyNote } from '../parts/history-note.ts'
@@ -44,7 +44,7 @@ export const firingNever = listPage({
       { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },
       {
         head: 'Folder',
-        cell: ({ folder }) => html`<a href="${href(PATH, { folder })}">${folder}</a>`,
+        cell: ({ folder }) => html`<a href="${narrowed(PATH, request.query, { folder })}">${folder}</a>`,
       },
       'team',
       'first seen',

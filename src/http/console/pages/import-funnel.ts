@@ -1,5 +1,5 @@
 import { counted, number } from '#src/model/counted.ts'
-import { type ImportCounts, missingOf } from '#src/model/import.ts'
+import { type ImportCounts, type ImportStatus, missingOf } from '#src/model/import.ts'
 import { type Html, html } from '../html.ts'
 import { table } from '../parts/table.ts'
 import { share } from '../parts/values.ts'
@@ -7,9 +7,9 @@ import { share } from '../parts/values.ts'
 type Part = { readonly name: string; readonly css: string; readonly rows: number; readonly means: string }
 
 /** The rows of an import by outcome: a bar, the same in numbers, and an alert if they do not add up. */
-export function funnel(id: bigint, counts: ImportCounts): Html {
+export function funnel(id: bigint, status: ImportStatus, counts: ImportCounts): Html {
   const { read } = counts
-  const parts = partsOf(counts)
+  const parts = partsOf(status, counts)
   return html`${missing(id, counts)}
 <figure class="funnel">${bar(parts, read)}</figure>
 <div class="rows">${table<Part>(
@@ -25,10 +25,18 @@ export function funnel(id: bigint, counts: ImportCounts): Html {
   )}</div>`
 }
 
-function partsOf(counts: ImportCounts): Part[] {
+function partsOf(status: ImportStatus, counts: ImportCounts): Part[] {
   return [
     { name: 'Sent', css: 'sent', rows: counts.sent, means: 'The platform has them.' },
-    { name: 'Pending', css: 'pending', rows: counts.pending, means: 'Still to be sent.' },
+    {
+      name: 'Pending',
+      css: 'pending',
+      rows: counts.pending,
+      means:
+        status === 'cancelled'
+          ? 'Not sent: the import was cancelled. Another import can send them.'
+          : 'Still to be sent.',
+    },
     {
       name: 'Uncertain',
       css: 'uncertain',

@@ -67,7 +67,7 @@ export const importPage: Page = {
       ...(!isEnded(row.status) && { refreshEveryMs: isMoving ? REFRESH_EVERY_MS : WAITING_EVERY_MS }),
       body: html`${stateOf(row, progress, timezone)}
 ${facts(factsOf(row, { progress, batchesSent, limit }, timezone))}
-<section><h2>Rows</h2>${funnel(id, progress.summary)}
+<section><h2>Rows</h2>${funnel(id, row.status, progress.summary)}
 <p><a href="/imports/${id}/recipient">Look up a recipient</a></p></section>
 ${uncertainSection(row, uncertain, timezone)}
 ${minutes && throughputSection(row.account, minutes, timezone)}

@@ -2,7 +2,7 @@ import { RULE_LIST } from '#src/inventory/history/inventory-lists.ts'
 import { suggest } from '#src/inventory/history/known-words.ts'
 import type { InventoryRow } from '#src/inventory/history/list-inventory.ts'
 import { type Html, html } from '../html.ts'
-import { href, type PageRequest } from '../page.ts'
+import { narrowed, type PageRequest } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { textOf } from '../parts/inventory-row.ts'
 import { listPage } from '../parts/list-page.ts'
@@ -33,9 +33,9 @@ export const rules = listPage({
       {
         head: 'Folder',
         cell: ({ folder_id }) =>
-          html`<a href="${href(PATH, { folder: `${folder_id}` })}">${textOf(folder_id)}</a>`,
+          html`<a href="${narrowed(PATH, request.query, { folder: `${folder_id}` })}">${textOf(folder_id)}</a>`,
       },
-      { head: 'Team', cell: ({ team }) => teamOf(textOf(team)) },
+      { head: 'Team', cell: ({ team }) => teamOf(textOf(team), request.query) },
       { head: 'State', cell: stateOf },
       { head: 'Firing since', cell: row => ago(instantOf(row.firing_since), request.target.timezone) },
       { head: 'Unchanged since', cell: row => ago(instantOf(row.valid_from), request.target.timezone) },
@@ -47,8 +47,10 @@ export const rules = listPage({
   }),
 })
 
-function teamOf(team: string | null): Html {
-  return team?.trim() ? html`<a href="${href(PATH, { team })}">${foreign(team)}</a>` : foreign(team)
+function teamOf(team: string | null, query: URLSearchParams): Html {
+  return team?.trim()
+    ? html`<a href="${narrowed(PATH, query, { team })}">${foreign(team)}</a>`
+    : foreign(team)
 }
 
 function stateOf({ enabled, triggered }: InventoryRow): Html {
