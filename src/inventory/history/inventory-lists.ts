@@ -66,7 +66,17 @@ export const RULE_LIST = longList({
       option: ['--firing', 'only those that are firing'],
     },
     ...OF_BOTH,
-    sort: { kind: 'choice', values: RULE_SORTS.slice(1), any: RULE_SORTS[0], label: 'Sort by' },
+    sort: {
+      kind: 'choice',
+      values: RULE_SORTS.slice(1),
+      words: {
+        folder: 'folder',
+        updated: 'updated',
+        'firing since': 'firing since (those that are not are left out)',
+      },
+      any: RULE_SORTS[0],
+      label: 'Sort by',
+    },
   },
   order: ['text', 'text', 'number', 'number', 'instant'],
   load: async (pool, { filter, after, limit }) =>

@@ -27,7 +27,7 @@ export const ALERT_REPORTS: readonly Report[] = [
   },
   {
     name: 'rules_never_fired',
-    shows: 'enabled rules that never fired, and on how many days they were observed',
+    shows: 'enabled rules that never fired, and for how many days they were there and enabled',
     of: ['alert-rules'],
     takes: ['account'],
     looksBack: { at: 'versions', days: null },

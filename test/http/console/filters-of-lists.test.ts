@@ -17,7 +17,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   '/mcp/risks': 'Account, Reason',
   '/mcp/teams': '',
   '/ledger': 'Account, Inventory, Status, Since, Until',
-  '/ledger/calls': 'Request id, Account, Operation, Outcome, Since, Until',
+  '/ledger/calls': 'Request id, Account, Operation, Outcome, Since, Until, Run',
   '/ledger/schedules': '',
   '/ledger/snapshots': 'Account, Status',
   '/ledger/holds': '',
