@@ -8,7 +8,7 @@ import type { LooksBack } from '#src/reports/catalogue.ts'
 import { harmless, instant, printAside } from './output.ts'
 
 /*
- * Notes beside a list that looks back: what is missing in it because it was removed for its age.
+ * Notes beside a list: what is missing in one that looks back because it was removed for its age, and what may not be so any more.
  */
 
 /** Says so if the history starts after `since`; unset: the list looks back as far as it can. */
@@ -89,4 +89,24 @@ export async function noteSuggested(...of: Parameters<typeof suggest>): Promise<
   for (const { truth, asked, meant } of await suggest(...of)) {
     printAside(harmless(`ferry: ${truth} ${JSON.stringify(asked)}; did you mean ${meant}?`))
   }
+}
+
+/** Says, beside rows that come from these inventories, which of them are older than their freshness target, in one line. */
+export async function noteLateness(
+  pool: Pool,
+  of: readonly Resource[],
+  account: string | undefined,
+): Promise<void> {
+  const { isLate, loadFreshness } = await import('#src/reports/freshness.ts')
+  const late = (await loadFreshness(pool, account ?? null)).filter(
+    row => of.includes(row.inventory) && isLate(row),
+  )
+  if (late.length === 0) return
+  const each = late.map(({ account, inventory, lastCompleteAt }) => {
+    const read = lastCompleteAt === null ? 'never read completely' : `last read ${instant(lastCompleteAt)}`
+    return `${inventory} of account ${harmless(account)} (${read})`
+  })
+  printAside(
+    `ferry: these are older than their freshness target: ${each.join(', ')}. \`ferry freshness\` shows why.`,
+  )
 }

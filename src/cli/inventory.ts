@@ -11,7 +11,13 @@ import { instantArgument, ruleArgument } from './arguments.ts'
 import { nothingKnown } from './changes.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { noteFirstReading, noteFuture, noteHistoryStart, noteSuggested } from './history-note.ts'
+import {
+  noteFirstReading,
+  noteFuture,
+  noteHistoryStart,
+  noteLateness,
+  noteSuggested,
+} from './history-note.ts'
 import { printRows } from './list-command.ts'
 import { addLongList } from './listing.ts'
 import { emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
@@ -61,7 +67,7 @@ function noteOf(resource: Resource) {
     if (asOf) {
       await noteFirstReading(pool, resource, asOf, account)
       await noteFuture(pool, asOf)
-    }
+    } else await noteLateness(pool, [resource], account)
     if (shown === 0) await noteSuggested(pool, resource, filter)
   }
 }

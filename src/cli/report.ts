@@ -1,14 +1,14 @@
 import { type Command, Option } from 'commander'
 import type { Pool } from 'pg'
 import { isNot } from '#src/model/did-you-mean.ts'
-import type { Resource } from '#src/model/resource.ts'
 import type { Report, ReportArguments, ReportOption } from '#src/reports/catalogue.ts'
 import { expectAccount } from './accounts.ts'
 import { dateArgument, instantArgument } from './arguments.ts'
 import { runOneShot } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { harmless, instant, printAside } from './output.ts'
+import { noteLateness } from './history-note.ts'
+import { harmless, printAside } from './output.ts'
 import { FORMATS, type Format, printRows } from './report-formats.ts'
 
 type Options = { since?: Date; account?: string; night?: string; format?: Format; json?: true }
@@ -114,23 +114,3 @@ function expectTaken(what: string, takes: readonly ReportOption[], given: Report
 }
 
 const REPORT_OPTIONS: readonly ReportOption[] = ['since', 'account', 'night']
-
-/** Says, beside rows that come from these inventories, which of them are older than their freshness target, in one line. */
-export async function noteLateness(
-  pool: Pool,
-  of: readonly Resource[],
-  account: string | undefined,
-): Promise<void> {
-  const { isLate, loadFreshness } = await import('#src/reports/freshness.ts')
-  const late = (await loadFreshness(pool, account ?? null)).filter(
-    row => of.includes(row.inventory) && isLate(row),
-  )
-  if (late.length === 0) return
-  const each = late.map(({ account, inventory, lastCompleteAt }) => {
-    const read = lastCompleteAt === null ? 'never read completely' : `last read ${instant(lastCompleteAt)}`
-    return `${inventory} of account ${harmless(account)} (${read})`
-  })
-  printAside(
-    `ferry: these are older than their freshness target: ${each.join(', ')}. \`ferry freshness\` shows why.`,
-  )
-}

@@ -30,7 +30,7 @@ import { type Column, table } from '../parts/table.ts'
 import { badge, enabledBadge, foreign, plainTime, type Tone, time } from '../parts/values.ts'
 
 /** A page shows so many rows of each table; the filters find the others. */
-const MAX_ROWS = 100
+const MAX_ROWS = 80
 const MAX_FIELDS = 8
 /** Of the name of a tool, and of what it says. */
 const MAX_CHARACTERS = 100

@@ -6,6 +6,7 @@ import { narrowed } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { firingPages } from '../parts/firing-tabs.ts'
 import { historyNote } from '../parts/history-note.ts'
+import { latenessNote } from '../parts/lateness-note.ts'
 import { listPage } from '../parts/list-page.ts'
 
 const PATH = '/firing/never'
@@ -39,6 +40,7 @@ export const firingNever = listPage({
   list: () => NEVER_FIRED,
   beside: async (request, { next }) => ({
     above: html`${firingPages(PATH, request)}
+${await latenessNote(request, 'alert-rules')}
 <p>Enabled rules that were never seen firing, and for how long they were there and enabled, also while nothing was read. An alert that began and ended between two polls was not seen.</p>`,
     columns: [
       { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },

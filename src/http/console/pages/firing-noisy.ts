@@ -23,7 +23,7 @@ export const firingNoisy: Page = {
     const others = rules - shown.length
     return {
       title: 'Noisy rules',
-      body: html`${firingTabs(PATH, request)}
+      body: html`${await firingTabs(PATH, request)}
 <p>A flap is an episode that began within ten minutes of the end of the one before. Night is from 22:00 to 07:00 in the rule’s own time zone.</p>
 ${table(
   `Rules with the most episodes in the last ${period.words}`,

@@ -47,7 +47,7 @@ export const firingSilenced = listPage({
   title: 'Silenced while firing',
   list: ({ query }) => silencedListOf(periodOf(PATH, query)),
   beside: async (request, { next }) => ({
-    above: html`${firingTabs(PATH, request)}
+    above: html`${await firingTabs(PATH, request)}
 <p>Rules that were disabled, removed or edited while firing, or within an hour after. Not every change was meant to silence an alert.</p>`,
     columns: [
       {

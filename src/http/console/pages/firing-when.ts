@@ -26,7 +26,7 @@ export const firingWhen: Page = {
     const first = new Date(Math.min(...readings.map(({ at }) => at.getTime())))
     return {
       title: 'Weekday and hour',
-      body: html`${firingTabs(PATH, request)}
+      body: html`${await firingTabs(PATH, request)}
 ${
   begins.length === 0
     ? nothing(

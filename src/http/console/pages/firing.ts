@@ -41,7 +41,7 @@ export const firing: Page = {
     return {
       title: 'Firing',
       refreshEveryMs: 60_000,
-      body: html`${firingTabs(PATH, request)}
+      body: html`${await firingTabs(PATH, request)}
 ${fired.rules === 0 ? nothingFired(period) : episodes(fired, blind, period, target.timezone)}
 ${await historyNote(reader, period.since, target.timezone)}
 <section id="longest"><h2>Firing longest now</h2>

@@ -6,7 +6,7 @@ import { listPage } from '../parts/list-page.ts'
 import { serverLink, statusBadge, teamLink, toolName } from '../parts/mcp.ts'
 import { mcpTabs } from '../parts/tabs.ts'
 import { visible } from '../parts/visible.ts'
-import { asOfNote } from './rules.ts'
+import { momentNote } from './rules.ts'
 
 const PATH = '/servers'
 
@@ -16,9 +16,9 @@ export const servers = listPage({
   section: 'mcp',
   title: 'MCP servers',
   list: () => SERVER_LIST,
-  beside: (request, { filter }) => ({
+  beside: async (request, { filter }) => ({
     above: mcpTabs(PATH),
-    between: asOfNote(request, filter.asOf),
+    between: await momentNote(request, 'mcp-servers', filter.asOf),
     suggest: () => suggest(request.reader, 'mcp-servers', filter),
     columns: [
       {

@@ -1,10 +1,12 @@
 import { RULE_LIST } from '#src/inventory/history/inventory-lists.ts'
 import { suggest } from '#src/inventory/history/known-words.ts'
 import type { InventoryRow } from '#src/inventory/history/list-inventory.ts'
+import type { Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { narrowed, type PageRequest } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { textOf } from '../parts/inventory-row.ts'
+import { latenessNote } from '../parts/lateness-note.ts'
 import { listPage } from '../parts/list-page.ts'
 import { ago, foreign, ruleBadges, time } from '../parts/values.ts'
 
@@ -16,8 +18,8 @@ export const rules = listPage({
   section: 'rules',
   title: 'Rules',
   list: () => RULE_LIST,
-  beside: (request, { filter }) => ({
-    between: asOfNote(request, filter.asOf),
+  beside: async (request, { filter }) => ({
+    between: await momentNote(request, 'alert-rules', filter.asOf),
     suggest: () => suggest(request.reader, 'alert-rules', filter),
     columns: [
       {
@@ -61,10 +63,14 @@ function instantOf(value: unknown): Date | null {
   return value instanceof Date ? value : null
 }
 
-/** Says what the list of another moment is. */
-export function asOfNote({ target: { timezone } }: PageRequest, asOf: Date | undefined): Html | null {
-  if (!asOf) return null
-  if (asOf > new Date())
-    return html`<p class="notice warn">This moment is in the future: what is shown is the current state.</p>`
-  return html`<p class="notice">As it was known at ${time(asOf, timezone)}.</p>`
+/** Says what the list of another moment is, or of which accounts what is shown may not be so any more. */
+export async function momentNote(
+  request: PageRequest,
+  resource: Resource,
+  asOf: Date | undefined,
+): Promise<Html> {
+  const { timezone } = request.target
+  if (asOf && asOf <= new Date())
+    return html`<p class="notice">As it was known at ${time(asOf, timezone)}.</p>`
+  return html`${asOf ? html`<p class="notice warn">This moment is in the future: what is shown is the current state.</p>` : null}${await latenessNote(request, resource)}`
 }

@@ -3,6 +3,7 @@ import type { Period } from '#src/reports/firing/firings.ts'
 import { type Html, html } from '../html.ts'
 import { href, type PageRequest, parsedQuery } from '../page.ts'
 import { accountFilter, choicesOf, type Filter, filters } from './filters.ts'
+import { latenessNote } from './lateness-note.ts'
 import { tabs } from './tabs.ts'
 
 const HOURS = {
@@ -61,12 +62,13 @@ export function periodOf(path: FiringPath, query: URLSearchParams): FiringPeriod
   return { since, until, account, words: HOURS[hours] }
 }
 
-/** The links between these pages, and the choice of the period and the account. What is chosen stays chosen. */
-export function firingTabs(path: FiringPath, request: PageRequest): Html {
+/** The links between these pages, the choice of the period and the account, and what is not up to date. What is chosen stays chosen. */
+export async function firingTabs(path: FiringPath, request: PageRequest): Promise<Html> {
   const { query, target } = request
   return html`${firingPages(path, request)}
 ${periods(path, query.get('hours'), query.get('account') || null)}
-${accountForm(path, query, target.accounts)}`
+${accountForm(path, query, target.accounts)}
+${await latenessNote(request, 'alert-rules')}`
 }
 
 /** The links between these pages alone. */

@@ -1,0 +1,26 @@
+import { counted } from '#src/model/counted.ts'
+import type { Resource } from '#src/model/resource.ts'
+import { isLate, loadFreshness } from '#src/reports/freshness.ts'
+import { type Html, html } from '../html.ts'
+import type { PageRequest } from '../page.ts'
+import { foreign, time } from './values.ts'
+
+/** The most accounts that are named; the others are counted. */
+const MAX_NAMED = 5
+
+/** Says of which accounts what is shown may not be so any more: the inventory is older than its freshness target. */
+export async function latenessNote(
+  { reader, query, target: { timezone } }: Pick<PageRequest, 'reader' | 'query' | 'target'>,
+  resource: Resource,
+): Promise<Html | null> {
+  const known = await loadFreshness(reader, query.get('account') || null)
+  const late = known.filter(row => row.inventory === resource && isLate(row))
+  if (late.length === 0) return null
+  const rest = late.length - MAX_NAMED
+  return html`<p class="notice warn">What is shown may not be so any more. Older than their freshness target are the ${resource} of ${late
+    .slice(0, MAX_NAMED)
+    .map(
+      ({ account, lastCompleteAt }, n) =>
+        html`${n > 0 ? ', ' : ''}account ${foreign(account)} (${lastCompleteAt ? html`last read ${time(lastCompleteAt, timezone)}` : 'never read completely'})`,
+    )}${rest > 0 ? ` and ${counted(rest, 'other account')}` : ''}.</p>`
+}
