@@ -111,12 +111,12 @@ async function showRow(
     const when = options.asOf ? ` as of ${instant(options.asOf)}` : ''
     throw nothingKnown(noun, id, when)
   }
+  // What changed within the millisecond of the instant is known then.
+  const until = options.asOf && new Date(options.asOf.getTime() + 1)
   for (const row of rows) {
     const { account } = row
     const of = resource === 'alert-rules' ? { rule: BigInt(id) } : { server: id }
-    const changes = await Array.fromAsync(
-      listChanges(pool, { ...of, account, until: options.asOf }, HISTORY_SHOWN),
-    )
+    const changes = await Array.fromAsync(listChanges(pool, { ...of, account, until }, HISTORY_SHOWN))
     const firings =
       resource === 'alert-rules'
         ? await listFirings(pool, { id, account }, options.asOf, HISTORY_SHOWN)

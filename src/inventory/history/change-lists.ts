@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { VERSIONS } from '#src/inventory/versioned-tables.ts'
-import { endOfMillisecond } from '#src/model/instant.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import type { ChangeKind } from './change-kinds.ts'
 import type { ChangeFilter } from './change-row.ts'
@@ -140,7 +139,7 @@ function examinedOf(
   const conditions = [`${at} is not null`, `${at} >= ${START}`]
   if (edge === 'read') conditions.push(`v.resource = '${resource}' and v.first_read > 0`)
   if (filter.since) conditions.push(`${at} >= ${param(filter.since, 'timestamptz')}`)
-  if (filter.until) conditions.push(`${at} <= ${param(endOfMillisecond(filter.until), 'timestamptz')}`)
+  if (filter.until) conditions.push(`${at} <= ${param(filter.until, 'timestamptz')}`)
   const one = resource === 'alert-rules' ? filter.rule : filter.server
   if (one === undefined && edge === 'began') conditions.push(IS_NO_FIRST_READING)
   if (one !== undefined) {

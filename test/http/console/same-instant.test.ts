@@ -27,14 +27,13 @@ test('at an instant that was shown, what happened then is known', async () => {
   }
   const { text } = await harness.page(`/changes/compare?from=2026-11-20T10:30Z&to=${at}`)
   expect(text).toContain('after')
-  expect((await harness.page(`/changes?since=2026-11-20T10:30Z&until=${at}`)).text).toContain('after')
 
   const printed = async (...args: string[]) =>
     (await runFerryHere(args, { DATABASE_URL: harness.databaseUrl })).stdout
   for (const inventory of ['rules', 'servers']) {
     expect(await printed(inventory, 'list', '--as-of', at)).toContain('after')
-    const whole = await printed(inventory, 'show', '1', '--as-of', at)
-    expect(whole).toContain('after')
+    const whole = await printed(inventory, 'show', '1', '--as-of', at, '--json')
+    expect(whole).toMatch(/"(name|server_name)":"after".*"change":"changed"/)
   }
   expect(await printed('rules', 'list', '--as-of', '2026-11-20T11:00:00.088Z')).toContain('before')
   expect(await printed('at', at, '--json')).toContain('"firing":[{"account":"a"')

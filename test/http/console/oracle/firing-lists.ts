@@ -78,7 +78,7 @@ const NEVER: Listed = {
       ${growing('days_observed * 86400000')} as "observed for", updater_name as "last edited by"
     from ferry.rules_never_fired(null) order by id, account`,
   shows: 'Rule:thing, Folder, Team, First seen, Observed for, Last edited by',
-  cells: { Folder: ({ folder }) => link(folder, '/firing/never', { folder }) },
+  cells: { Folder: ({ folder }, query) => link(folder, '/firing/never', { ...query, folder }) },
   csv: 'rule, id, account, folder, team, first seen, observed for, last edited by',
   filters: { ...OF_ACCOUNT, folder: 'max(folder)' },
 }

@@ -36,8 +36,8 @@ export const RULES: Listed = {
   sql: rulesOf('ferry.alert_rules', 'select * from ferry.alert_rules_firing'),
   shows: 'Rule:thing, Folder, Team, State, Firing since, Unchanged since, Last edited by=updated by',
   cells: {
-    Folder: ({ folder }) => link(folder, '/rules', { folder }),
-    Team: ({ team }) => (team ? link(team, '/rules', { team }) : '–'),
+    Folder: ({ folder }, query) => link(folder, '/rules', { ...query, folder }),
+    Team: ({ team }, query) => (team ? link(team, '/rules', { ...query, team }) : '–'),
     State: ({ enabled, firing }) => state(enabled ? 'enabled' : 'disabled') + (firing ? ' bad:firing' : ''),
   },
   csv: 'id, name, folder, team, enabled, firing, firing since, unchanged since, updated by, account',

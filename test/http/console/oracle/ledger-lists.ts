@@ -216,7 +216,7 @@ export const ACTS: Listed = {
     from ferry.audit order by id desc`,
   shows: 'When, Who, Did, Target, Rows, Account, Because',
   cells: {
-    Who: ({ who: actor }) => link(actor, '/ledger/audit', { actor }),
+    Who: ({ who: actor }, query) => link(actor, '/ledger/audit', { ...query, actor }),
     Target: ({ to, subject_kind: kind, subject_id: id }) =>
       kind === 'import' ? importLink(id, to) : kind === 'run' ? runLink(id) : link(to, '/ledger/schedules'),
     Because: or('because', 'no reason given'),
