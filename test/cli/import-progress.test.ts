@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { inOneLine } from '#src/cli/import/view.ts'
+import type { ImportSummary } from '#src/model/import.ts'
+
+const SUMMARY: ImportSummary = {
+  import: 7n,
+  account: 'default',
+  page: 1n,
+  status: 'running',
+  read: 3_000,
+  sent: 1_000,
+  pending: 1_000,
+  uncertain: 0,
+  rejected: 0,
+  duplicate: 1_000,
+  suppressed: 0,
+  alreadyImported: 0,
+  batches: 20,
+  requests: 10,
+  durationMs: 1_000,
+}
+const AT_REST = { batchesLeft: 10, rowsPerMinute: null, etaMs: null, whyWaiting: null }
+
+test('a line says how far an import is, the most important first, and why it waits', () => {
+  const line = (summary: Partial<ImportSummary>, progress = {}) =>
+    inOneLine({ summary: { ...SUMMARY, ...summary }, ...AT_REST, ...progress })
+  expect(line({})).toBe('import 7 running: 1,000 of 2,000 rows (50 %), 10 of 20 batches')
+  expect(line({ rejected: 2, uncertain: 3 }, { rowsPerMinute: 99.6, etaMs: 61_400 })).toBe(
+    'import 7 running: 1,000 of 2,003 rows (49 %), 1 min 1 s left, 10 of 20 batches, 100 rows/min, 2 rejected, 3 uncertain',
+  )
+  expect(line({ sent: 0, pending: 0 }, { whyWaiting: 'no worker is running' })).toBe(
+    'import 7 running: 0 of 0 rows, 10 of 20 batches. no worker is running.',
+  )
+  // None of its batches is left, but not all were sent.
+  expect(line({ status: 'cancelled' }, { batchesLeft: 0 })).toBe(
+    'import 7 cancelled: 1,000 of 2,000 rows (50 %)',
+  )
+})
