@@ -97,10 +97,8 @@ export async function noteLateness(
   of: readonly Resource[],
   account: string | undefined,
 ): Promise<void> {
-  const { isLate, loadFreshness } = await import('#src/reports/freshness.ts')
-  const late = (await loadFreshness(pool, account ?? null)).filter(
-    row => of.includes(row.inventory) && isLate(row),
-  )
+  const { loadLate } = await import('#src/reports/freshness.ts')
+  const late = await loadLate(pool, of, account ?? null)
   if (late.length === 0) return
   const each = late.map(({ account, inventory, lastCompleteAt }) => {
     const read = lastCompleteAt === null ? 'never read completely' : `last read ${instant(lastCompleteAt)}`

@@ -5,6 +5,7 @@ import type { ChangeRow } from '#src/inventory/history/changes.ts'
 import { COLUMNS_OF_CHANGE, jsonOfChange } from '#src/inventory/history/changes-list.ts'
 import { documentOf, RULE_LIST, SERVER_LIST } from '#src/inventory/history/inventory-lists.ts'
 import type { FiringRow, InventoryFilter, InventoryRow } from '#src/inventory/history/list-inventory.ts'
+import { endOfMillisecond } from '#src/model/instant.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { expectAccount } from './accounts.ts'
 import { instantArgument, ruleArgument } from './arguments.ts'
@@ -111,8 +112,7 @@ async function showRow(
     const when = options.asOf ? ` as of ${instant(options.asOf)}` : ''
     throw nothingKnown(noun, id, when)
   }
-  // What changed within the millisecond of the instant is known then.
-  const until = options.asOf && new Date(options.asOf.getTime() + 1)
+  const until = options.asOf && endOfMillisecond(options.asOf)
   for (const row of rows) {
     const { account } = row
     const of = resource === 'alert-rules' ? { rule: BigInt(id) } : { server: id }

@@ -38,11 +38,12 @@ import { addWorker } from './worker.ts'
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const program = await createProgram(argv)
   try {
-    const [node = '', script = '', first, ...words] = argv
+    const [node = '', script = '', first, ...more] = argv
     // Commander's own help is of the first word only, and of one that is no command it is the help of all.
+    const words = first === 'help' ? more.filter(word => !word.startsWith('-')) : []
     const isKnown = program.commands.some(one => one.name() === words[0])
-    const isHelp = first === 'help' && words.length > 0
-    await program.parseAsync(isHelp ? [node, script, ...words, ...(isKnown ? ['--help'] : [])] : argv)
+    const asked = isKnown ? [...words, '--help'] : words.slice(0, 1)
+    await program.parseAsync(asked.length > 0 ? [node, script, ...asked] : argv)
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     // Commander has printed what was wrong. A request for help is not an error.

@@ -99,8 +99,8 @@ export function isNothing({ rows, firing }: Around): boolean {
 }
 
 /**
- * Returns what happened around a moment, in the order of observation, when nothing was read, and what was firing, the longest first;
- * at most `limit` of each. `textOf` is the SQL that writes a column of fields: a page cuts long values.
+ * Returns what happened around a moment, in the order of observation, and what was firing, the longest first: at most `limit` of each,
+ * and all times in which nothing was read. `textOf` is the SQL that writes a column of fields: a page cuts long values.
  */
 export async function loadAround(
   pool: Pool,
@@ -114,10 +114,11 @@ export async function loadAround(
     findAll(pool, NumberedRow, around(textOf), [at, ...narrowed, spanMs]),
     findAll(pool, FiringThen, FIRING_AT, [endOfMillisecond(at), ...narrowed]),
   ])
+  const isBeyond = ({ kind, nth }: z.infer<typeof NumberedRow>) => kind !== 'blind' && nth > limit
   return {
-    rows: rows.filter(({ nth }) => nth <= limit).map(({ nth: _, ...row }) => row),
+    rows: rows.filter(row => !isBeyond(row)).map(({ nth: _, ...row }) => row),
     firing: firing.slice(0, limit),
-    isCut: rows.some(({ nth }) => nth > limit) || firing.length > limit,
+    isCut: rows.some(isBeyond) || firing.length > limit,
   }
 }
 
@@ -131,10 +132,10 @@ const MAX_NAME = 200
 const hasWords = (of: string) =>
   `not exists (select from unnest($5::text[]) w where strpos(lower(concat_ws(' ', ${of})), lower(w)) = 0)`
 
-/**
- * In the order of the function. Times in which nothing was read stay, whatever is asked for and however much happened: first of all
- * those that the moment is in.
- */
+/** There are few: a gap is longer than a freshness target. If there are more, those that the moment is in come first. */
+const MAX_BLIND = 1_000
+
+/** In the order of the function. Times in which nothing was read stay, whatever is asked for and however much happened. */
 const around = (textOf: (fields: string) => string) => `
   select since, observed_at, kind, account, inventory, id, left(name, ${MAX_NAME}) as name, folder_id::text, team, left(who, ${MAX_NAME}) as who,
     ${textOf('before')} as before, ${textOf('after')} as after, while_firing, run_id::text, nth::int
@@ -148,7 +149,7 @@ const around = (textOf: (fields: string) => string) => `
     or ($3::numeric is null or folder_id = $3) and ($4::text is null or team = $4)
       and ${hasWords(`name, labels::text, before ->> 'tool', after ->> 'tool'`)})
   ) e
-  where nth <= $6 order by ordinality`
+  where nth <= case when kind = 'blind' then ${MAX_BLIND} else $6 end order by ordinality`
 
 const FIRING_AT = `
   select account, id::text, left(name, ${MAX_NAME}) as name, folder_id::text, team, enabled, began, ended,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { findAll, Int8, type Queryable } from '#src/db/rows.ts'
 import { SILENT_AFTER_MS } from '#src/db/workers.ts'
-import { RESOURCES } from '#src/model/resource.ts'
+import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import { type Trouble, troubleInWords, WHY_LATE } from '#src/model/trouble.ts'
 
 /** How fresh one inventory of one account is, see the view `ferry.freshness`. */
@@ -94,6 +94,16 @@ const FRESHNESS = `
   order by f.account, f.inventory`
 
 /** Whether the inventory is older than its freshness target, or was never read completely. */
+/** Of these inventories, those that are older than their freshness target: what is shown of them may not be so any more. */
+export async function loadLate(
+  client: Queryable,
+  of: readonly Resource[],
+  account: string | null,
+): Promise<Freshness[]> {
+  const known = await loadFreshness(client, account)
+  return known.filter(row => of.includes(row.inventory) && isLate(row))
+}
+
 export function isLate({ state }: Pick<Freshness, 'state'>): boolean {
   return state === 'late' || state === 'never'
 }

@@ -45,6 +45,8 @@ export class DueFinder {
   #clockOffsetMs: number | null = null
   /** Timings whose next time cannot be computed, which was logged. */
   readonly #broken = new Set<string>()
+  /** The last times of each timing, as long as they hold: where clocks change, cron-parser may take a second for one. */
+  readonly #times = new WeakMap<Timing, Times>()
 
   constructor({
     pool,
@@ -110,9 +112,13 @@ export class DueFinder {
   }
 
   /** A time that cannot be computed must stop no other schedule; it is logged once. */
-  #timesUnlessBroken(timing: Timing, now: Date): { slot: Date; next: Date } | null {
+  #timesUnlessBroken(timing: Timing, now: Date): Times | null {
+    const last = this.#times.get(timing)
+    if (last && last.slot <= now && now < last.next) return last
     try {
-      return { slot: slotAt(timing, now), next: slotAfter(timing, now) }
+      const times = { slot: slotAt(timing, now), next: slotAfter(timing, now) }
+      this.#times.set(timing, times)
+      return times
     } catch (error) {
       const name = JSON.stringify(timing)
       if (!this.#broken.has(name)) {
@@ -123,6 +129,9 @@ export class DueFinder {
     }
   }
 }
+
+/** The latest time that a timing names, and the one after it. */
+type Times = { readonly slot: Date; readonly next: Date }
 
 /** A slot or a retry that is this late still counts as on time, whatever `FERRY_CATCH_UP` says. */
 const ON_TIME_MS = 30_000

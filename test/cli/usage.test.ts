@@ -58,15 +58,22 @@ describe('ferry --help', () => {
   })
 })
 
-test.each(['runs show', 'runs', 'sync all', 'runs shwo'])(
-  'ferry help %s is what its --help says',
-  async text => {
-    const words = text.split(' ')
-    const asked = await runFerryHere(['help', ...words])
-    expect(asked).toEqual(await runFerryHere([...words, '--help']))
-    expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining(`Usage: ferry ${words[0]}`) })
-  },
-)
+test.each([
+  ['runs show', 'runs show'],
+  ['runs', 'runs'],
+  ['sync all', 'sync all'],
+  ['runs shwo', 'runs shwo'],
+  // Whatever is written, nothing is run.
+  ['-- freshness', 'freshness'],
+  ['runs list --', 'runs list'],
+])('ferry help %s is what --help says of %s', async (text, command) => {
+  const asked = await runFerryHere(['help', ...text.split(' ')])
+  expect(asked).toEqual(await runFerryHere([...command.split(' '), '--help']))
+  expect(asked).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`Usage: ferry ${command.split(' ')[0]}`),
+  })
+})
 
 describe('wrong usage exits 2 and says what would be right', () => {
   test.each([

@@ -100,7 +100,11 @@ async function askAll(lanes: readonly Lane[], tried: readonly Tried[]): Promise<
     survivors.map(mutant => ({ ...mutant, tests })),
   )
   const verdicts = new Map(again.map(({ mutant, verdict }) => [mutant.name, verdict]))
-  return tried.map(({ mutant, verdict }) => ({ mutant, verdict: verdicts.get(mutant.name) ?? verdict }))
+  return tried.map(one => {
+    const verdict = verdicts.get(one.mutant.name)
+    // A test that fails without a mutant too says nothing of it.
+    return verdict?.kind === 'killed' ? { mutant: one.mutant, verdict } : one
+  })
 }
 
 type Tried = { readonly mutant: Trial; readonly verdict: Verdict }

@@ -150,11 +150,9 @@ describe('what happened around a moment', () => {
     expect(firing).toMatchObject([
       { name: 'disk full', folderId: '8', team: 'core', enabled: true, known: true },
     ])
-    expect(await around(harness, {}, 1)).toMatchObject({
-      rows: [{ kind: 'blind' }, { kind: 'inventory.first_read' }],
-      firing: [{}],
-      isCut: true,
-    })
+    const { rows, ...few } = await around(harness, {}, 1)
+    expect(rows.filter(({ kind }) => kind !== 'blind')).toHaveLength(1)
+    expect(few).toMatchObject({ firing: [{}], isCut: true })
   })
 
   test('removals that are held are shown when they are held, and as removals when they are approved', async () => {
@@ -227,11 +225,10 @@ describe('what happened around a moment', () => {
       observedAt: null,
       after: '{"error_code": "AccessDenied"}',
     })
-    // However few rows are asked for, what is not known of the moment itself is among them.
-    expect(await around(harness, {}, 1)).toMatchObject({
-      rows: [{ kind: 'inventory.first_read' }, { kind: 'blind', observedAt: null }],
-      isCut: true,
-    })
+    // However few rows are asked for, all that is not known is among them.
+    const few = await around(harness, {}, 1)
+    expect(few.rows.map(({ kind }) => kind)).toEqual(rows.map(({ kind }) => kind))
+    expect(few.rows.filter(({ kind }) => kind === 'blind')).toHaveLength(2)
   })
 
   test('in a blind time, what fired before it has a duration, and what is first seen firing after it has none', async () => {

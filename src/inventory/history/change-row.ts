@@ -5,7 +5,8 @@ import { CHANGE_KINDS } from './change-kinds.ts'
 /** Which events of the history are wanted; what is left out does not narrow them. */
 export type ChangeFilter = {
   readonly since?: Date | undefined
-  readonly until?: Date | undefined
+  /** A text is an instant as Postgres writes it. */
+  readonly until?: Date | string | undefined
   readonly account?: string | undefined
   /** A part of the name of the person who updated a rule last, whatever its case. Removals and MCP servers have no name. */
   readonly by?: string | undefined

@@ -28,6 +28,8 @@ export type Suggestion = {
 
 /** Looking for what is near takes time. */
 const MAX_MISSPELLED = 3
+/** Each word is looked for alone. */
+const MAX_WORDS = 8
 
 /** Returns what may have been meant where nothing was found. What is found alone is not misspelled. */
 export async function suggest(
@@ -37,7 +39,8 @@ export async function suggest(
 ): Promise<Suggestion[]> {
   const asked: Asked[] = []
   if (name !== undefined) asked.push({ what: 'names', text: name, alone: { name } })
-  for (const word of new Map(wordsIn(words).map(one => [one.toLowerCase(), one])).values()) {
+  const each = new Map(wordsIn(words).map(one => [one.toLowerCase(), one])).values()
+  for (const word of each.take(MAX_WORDS)) {
     asked.push({ what: 'names', text: word, alone: { words: word } })
   }
   if (by !== undefined) asked.push({ what: 'editors', text: by, alone: null })

@@ -3,6 +3,7 @@ import { shortFields } from '#src/inventory/history/change-row.ts'
 import { factsInWords, fieldsFrom } from '#src/inventory/history/differences.ts'
 import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
 import { suggest } from '#src/inventory/history/known-words.ts'
+import { counted } from '#src/model/counted.ts'
 import { firstOf } from '#src/model/cut-text.ts'
 import { duration } from '#src/model/duration.ts'
 import { parseInstant } from '#src/model/instant.ts'
@@ -31,6 +32,10 @@ import { badge, enabledBadge, foreign, plainTime, type Tone, time } from '../par
 
 /** A page shows so many rows of each table; the filters find the others. */
 const MAX_ROWS = 80
+/** With the times in which nothing was read. */
+const MAX_TABLE_ROWS = 120
+/** The most of these that the moment is in and that are named; the others are counted. */
+const MAX_BLIND_NAMED = 20
 const MAX_FIELDS = 8
 /** Of the name of a tool, and of what it says. */
 const MAX_CHARACTERS = 100
@@ -95,15 +100,19 @@ function stepLink(query: URLSearchParams, instant: Date, byMs: number, words: st
 }
 
 function body(around: Around, span: TimeSpan, instant: Date, timezone: string): Html {
-  const { rows, firing, isCut } = around
-  const blind = rows.filter(
+  const { firing } = around
+  const rows = around.rows.slice(0, MAX_TABLE_ROWS)
+  const isCut = around.isCut || rows.length < around.rows.length
+  const blind = around.rows.filter(
     ({ kind, since, observedAt }) => kind === 'blind' && covers(since, observedAt, instant),
   )
-  return html`${blind.map(row => html`<p class="notice warn">Nothing is known of this moment: ${row.inventory} of account ${foreign(row.account)} were not read completely from ${time(row.since, timezone, 'ever')} to ${time(row.observedAt, timezone, 'now')}${errorOf(row)}.</p>`)}
+  const rest = blind.length - MAX_BLIND_NAMED
+  return html`${blind.slice(0, MAX_BLIND_NAMED).map(row => html`<p class="notice warn">Nothing is known of this moment: ${row.inventory} of account ${foreign(row.account)} were not read completely from ${time(row.since, timezone, 'ever')} to ${time(row.observedAt, timezone, 'now')}${errorOf(row)}.</p>`)}
+${rest > 0 ? html`<p class="notice warn">Nor of ${counted(rest, 'other inventory', 'other inventories')}.</p>` : null}
 ${lensStrip(around, span, instant, timezone)}
 ${table('Firing at that moment, the longest first', firingColumns(timezone), firing, html`No rule that matches was firing.`)}
 ${table('What happened, in the order in which it was observed', columns(timezone), rows, html`Nothing that matches happened. Every reading of that time found the same.`)}
-${isCut ? html`<p class="notice">There is more: only ${MAX_ROWS} rows of each are shown. A shorter time, a folder, a team or words show the others.</p>` : null}`
+${isCut ? html`<p class="notice">There is more: not all rows are shown. A shorter time, a folder, a team or words show the others.</p>` : null}`
 }
 
 function covers(since: Date | null, until: Date | null, instant: Date): boolean {

@@ -23,7 +23,7 @@ export const firingLoad: Page = {
     const load = await loadCronLoad(request.reader, account, MAX_WORST)
     return {
       title: 'Load by minute',
-      body: html`${await firingTabs(PATH, request)}
+      body: html`${await firingTabs(PATH, request, account)}
 ${load ? loadOf(account, load, request.target.timezone) : nothing('Load by minute', html`Account <bdi>${account}</bdi> has no enabled rule whose schedule can be read. <code>ferry sync alert-rules</code> reads the rules now.`)}`,
     }
   },

@@ -26,7 +26,7 @@ export const servers = listPage({
         cell: row => serverLink(row.account, `${row.server_id}`, textOf(row.server_name)),
       },
       'account',
-      { head: 'Team', cell: row => teamLink(row.account, textOf(row.team_id)) },
+      { head: 'Team', cell: row => teamLink(row.account, textOf(row.team_id), request.query) },
       { head: 'State', cell: row => statusBadge(textOf(row.status)) },
       'transport',
       'sign-in',

@@ -62,13 +62,16 @@ export function periodOf(path: FiringPath, query: URLSearchParams): FiringPeriod
   return { since, until, account, words: HOURS[hours] }
 }
 
-/** The links between these pages, the choice of the period and the account, and what is not up to date. What is chosen stays chosen. */
-export async function firingTabs(path: FiringPath, request: PageRequest): Promise<Html> {
+/**
+ * The links between these pages, the choice of the period and the account, and what is not up to date: of the account `shown`, if
+ * that is another one than was chosen. What is chosen stays chosen.
+ */
+export async function firingTabs(path: FiringPath, request: PageRequest, shown?: string): Promise<Html> {
   const { query, target } = request
   return html`${firingPages(path, request)}
 ${periods(path, query.get('hours'), query.get('account') || null)}
 ${accountForm(path, query, target.accounts)}
-${await latenessNote(request, 'alert-rules')}`
+${await latenessNote(request, 'alert-rules', shown)}`
 }
 
 /** The links between these pages alone. */

@@ -1,6 +1,6 @@
 import { counted } from '#src/model/counted.ts'
 import type { Resource } from '#src/model/resource.ts'
-import { isLate, loadFreshness } from '#src/reports/freshness.ts'
+import { loadLate } from '#src/reports/freshness.ts'
 import { type Html, html } from '../html.ts'
 import type { PageRequest } from '../page.ts'
 import { foreign, time } from './values.ts'
@@ -12,9 +12,9 @@ const MAX_NAMED = 5
 export async function latenessNote(
   { reader, query, target: { timezone } }: Pick<PageRequest, 'reader' | 'query' | 'target'>,
   resource: Resource,
+  account = query.get('account') || null,
 ): Promise<Html | null> {
-  const known = await loadFreshness(reader, query.get('account') || null)
-  const late = known.filter(row => row.inventory === resource && isLate(row))
+  const late = await loadLate(reader, [resource], account)
   if (late.length === 0) return null
   const rest = late.length - MAX_NAMED
   return html`<p class="notice warn">What is shown may not be so any more. Older than their freshness target are the ${resource} of ${late

@@ -1,6 +1,6 @@
 import type { Severity } from '#src/reports/mcp-risks.ts'
 import { type Html, html } from '../html.ts'
-import { href } from '../page.ts'
+import { narrowed } from '../page.ts'
 import { pathOf } from './changes.ts'
 import { badge, enabledBadge, foreign, type Tone } from './values.ts'
 import { marked, visible } from './visible.ts'
@@ -17,11 +17,11 @@ export function toolName(name: string | null): Html {
   return html`<code>${visible(name, MAX_NAME_CHARACTERS)}</code>`
 }
 
-/** A team by its number, which leads to its servers. The platform tells no names of teams. */
-export function teamLink(account: string, team: string | null): Html {
+/** A team by its number, which leads to its servers, narrowed by `query` too. The platform tells no names of teams. */
+export function teamLink(account: string, team: string | null, query = new URLSearchParams()): Html {
   if (team === null) return html`<span class="none">–</span>`
   const words = team === '0' ? 'the whole account' : `team ${team}`
-  return html`<a href="${href('/servers', { account, team })}">${marked(words)}</a>`
+  return html`<a href="${narrowed('/servers', query, { account, team })}">${marked(words)}</a>`
 }
 
 /** Whether a server is enabled, as the platform says it: it may say something else. */

@@ -8,6 +8,7 @@ import {
   runLink,
   serverLink,
   state,
+  teamLink,
   thing,
 } from './listed.ts'
 
@@ -75,7 +76,8 @@ const serversOf = (from: string) => `
 export const SERVERS: Listed = {
   at: '/servers | MCP servers',
   sql: serversOf('ferry.mcp_servers'),
-  shows: 'Server:server, Account, Team:team, State=status:state, Transport, Sign-in, Tools, Unchanged since',
+  shows: 'Server:server, Account, Team, State=status:state, Transport, Sign-in, Tools, Unchanged since',
+  cells: { Team: (row, query) => (row.team === null ? '–' : teamLink(row, query)) },
   csv: 'id, name, team, status, transport, sign-in, tools, unchanged since, account',
   filters: {
     ...OF_ACCOUNT,

@@ -97,8 +97,8 @@ export function thing({ id, name, account, inventory = 'alert-rules' }: Row): st
 
 export const serverLink = ({ account, id, server }: Row) => link(server || id, `/servers/${account}/${id}`)
 
-export function teamLink({ account, team }: Row): string {
-  return link(team === '0' ? 'the whole account' : `team ${team}`, '/servers', { account, team })
+export function teamLink({ account, team }: Row, query: Readonly<Record<string, string>> = {}): string {
+  return link(team === '0' ? 'the whole account' : `team ${team}`, '/servers', { ...query, account, team })
 }
 
 /** Colors of the words for how something ended or is. */
