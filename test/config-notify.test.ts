@@ -37,6 +37,7 @@ test.for([
   [{ FERRY_WEBHOOK_URL: 'ftp://hooks.example.com/canary' }, 'FERRY_WEBHOOK_URL: is not an http URL'],
   [{ FERRY_WEBHOOK_URL: 'https://a:canary@hooks.example.com' }, 'FERRY_WEBHOOK_URL: contains a user'],
   [{ FERRY_WEBHOOK_URL: 'https://canary@hooks.example.com' }, 'FERRY_WEBHOOK_URL: contains a user'],
+  [{ FERRY_WEBHOOK_URL: 'https://:canary@hooks.example.com' }, 'FERRY_WEBHOOK_URL: contains a user'],
   [{ FERRY_WEBHOOK_URL: 'http://10.0.0.1/canary' }, 'to 10.0.0.1 in plain http'],
   [{ FERRY_HEARTBEAT_URL: 'http://hc.example.com/canary' }, 'to hc.example.com in plain http'],
   [{ ...URL_SET, FERRY_WEBHOOK_SECRET: 'whsec_Y2FuYXJ5' }, 'FERRY_WEBHOOK_SECRET: is not a webhook secret'],

@@ -18,6 +18,9 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** How long connections may close by themselves after everything was closed. */
 const CLOSE_WITHIN_MS = 500
 
+/** How long the reader of the output may take for the last lines. One that never reads must not keep the process. */
+const READ_WITHIN_MS = 5_000
+
 /**
  * Opens a service and keeps it until Ctrl-C, SIGTERM or SIGHUP, then closes what was opened, newest first, and exits 0.
  *
@@ -63,8 +66,14 @@ export async function serveUntilStopped(
   } finally {
     for (const name of SIGNALS) process.off(name, onSignal)
     // A connection to a queue that does not answer would keep the process running.
-    setTimeout(() => process.exit(), CLOSE_WITHIN_MS).unref()
+    setTimeout(exitOnceRead, CLOSE_WITHIN_MS, performance.now() + READ_WITHIN_MS).unref()
   }
+}
+
+function exitOnceRead(untilMs: number): void {
+  const isRead = process.stdout.writableLength + process.stderr.writableLength === 0
+  if (isRead || performance.now() >= untilMs) process.exit()
+  setTimeout(exitOnceRead, 20, untilMs).unref()
 }
 
 /** Node's own functions wrap the reason in an AbortError. */

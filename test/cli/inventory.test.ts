@@ -147,6 +147,7 @@ describe('ferry rules and servers', () => {
       changes: [{ change: 'removed' }, { change: 'first reading' }],
       firings: [{ began: expect.any(String), ended: expect.any(String) }],
     })
+    expect((await cli.ferryRun('rules show 2')).stdout).toMatch(/^began +ended *\n/m)
     const then = cli.firstNight.toISOString()
     const [earlier] = jsonLines(await cli.ferryRun(`rules show 2 --as-of ${then} --json`))
     expect(earlier).toMatchObject({

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { test as always, expect, onTestFinished } from 'vitest'
 import { COMMON_ENV, FERRY } from './run-ferry.ts'
 
@@ -44,4 +45,24 @@ test('a reader that stops reading is no failure', async () => {
   })
   child.stdout.destroy()
   expect(await once(child, 'close')).toEqual([0, null])
+})
+
+test('a worker that cannot start waits some seconds for a slow reader, and for one that never reads not for ever', async () => {
+  const start = () =>
+    spawn(process.execPath, [FERRY, 'worker'], {
+      // Far more than a pipe holds, and why it does not start at the end.
+      env: { ...COMMON_ENV, NODE_DEBUG: '*' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+  const [slow, never] = [start(), start()]
+  const closed = once(slow, 'close')
+  const ended = once(never, 'exit')
+  await delay(2_000)
+  let text = ''
+  slow.stderr.setEncoding('utf8').on('data', more => {
+    text += more
+  })
+  expect(await closed).toEqual([2, null])
+  expect(text).toContain('NODE_DEBUG: "*" would print the app_key')
+  expect(await ended).toEqual([2, null])
 })

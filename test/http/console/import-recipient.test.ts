@@ -60,6 +60,13 @@ test('a row that was refused alone is still to be sent', async () => {
   for await (const page of listRecipients(pool, id)) expect(page).toMatchObject([{ state: 'pending' }])
 })
 
+test('a row that is in no batch yet has no number of times it was sent again', async () => {
+  await using harness = await openConsoleHarness()
+  const id = await stageRows(harness.ferry.pool, { rows: 1, recipient: () => CANARY, status: 'staging' })
+  const { text } = await harness.submit(`/imports/${id}/recipient`, { recipient: CANARY })
+  expect(cellsOf(text, MASKED)).toEqual([['2', 'pending', '–', '–', '–', '–', '–']])
+})
+
 test('the address is in no URL, no log, and no page, the answer included', async () => {
   let log = ''
   const stream = new Writable({

@@ -116,11 +116,18 @@ describe('the pages about MCP servers', () => {
     const many = Array.from({ length: 30 }, (_, n) => ({ name: `new_${n}`, description: 'x'.repeat(3_000) }))
     await insertServerVersion(pool, { name: 'S', from: FROM, to: minutesAgo(60), tools: [a, b] })
     await insertServerVersion(pool, { name: 'S', from: minutesAgo(60), to: minutesAgo(9), tools: [b, a] })
-    await insertServerVersion(pool, { name: 'S', from: minutesAgo(9), tools: [b, a, ...many] })
+    await insertServerVersion(pool, {
+      name: 'S',
+      from: minutesAgo(9),
+      to: minutesAgo(3),
+      tools: [b, a, ...many],
+    })
+    await insertServerVersion(pool, { name: 'S', from: minutesAgo(3), tools: [b, a, ...many.slice(9)] })
     const { text } = await harness.page('/mcp/changes')
     expect(text).toContain('only the order of its tools')
-    expect(text.match(/<dt>/g)).toHaveLength(8)
-    expect(text).toContain('22 more of this server')
+    expect(text.match(/<dt>/g)).toHaveLength(16)
+    expect(text).toContain('>22 more of this server')
+    expect(text).toContain('>1 more of this server')
     expect(text.length).toBeLessThan(20_000)
   })
 
