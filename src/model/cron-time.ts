@@ -5,17 +5,21 @@ export type CronTime = { readonly cron: string; readonly timezone: string }
 /** No zone sets its clock by more than this. */
 export const CLOCK_CHANGE_MS = 2 * 3_600_000
 
+function parsed({ cron, timezone }: CronTime, from: number) {
+  return CronExpressionParser.parse(cron, { currentDate: new Date(from), tz: timezone })
+}
+
 /** Returns what gives the times that are named, one after the other, the first after `from` first. */
-export function ticksFrom({ cron, timezone }: CronTime, from: number): () => Date {
-  let ticks = CronExpressionParser.parse(cron, { currentDate: new Date(from), tz: timezone })
+export function ticksFrom(time: CronTime, from: number): () => Date {
+  let ticks = parsed(time, from)
   let last = from
   return () => {
     try {
       last = ticks.next().getTime()
     } catch {
       // cron-parser cannot walk over a change of half an hour, as in Lord Howe: it gives up after a second.
-      last = tickOfLocalTime({ cron, timezone }, last)
-      ticks = CronExpressionParser.parse(cron, { currentDate: new Date(last), tz: timezone })
+      last = tickOfLocalTime(time, last)
+      ticks = parsed(time, last)
     }
     return new Date(last)
   }
@@ -24,10 +28,10 @@ export function ticksFrom({ cron, timezone }: CronTime, from: number): () => Dat
 /** The first time after `after` by a clock on the wall, which has an hour that is repeated only once. */
 function tickOfLocalTime({ cron, timezone }: CronTime, after: number): number {
   const wall = Temporal.Instant.fromEpochMilliseconds(after - CLOCK_CHANGE_MS).toZonedDateTimeISO(timezone)
-  const currentDate = new Date(wall.toPlainDateTime().toZonedDateTime('UTC').epochMilliseconds)
-  const ticks = CronExpressionParser.parse(cron, { currentDate, tz: 'UTC' })
+  const wallMs = wall.toPlainDateTime().toZonedDateTime('UTC').epochMilliseconds
+  const ticks = parsed({ cron, timezone: 'UTC' }, wallMs)
   for (;;) {
-    const local = Temporal.Instant.from(ticks.next().toDate().toISOString()).toZonedDateTimeISO('UTC')
+    const local = Temporal.Instant.fromEpochMilliseconds(ticks.next().getTime()).toZonedDateTimeISO('UTC')
     const at = local.toPlainDateTime().toZonedDateTime(timezone).epochMilliseconds
     if (at > after) return at
   }

@@ -45,7 +45,10 @@ export class DueFinder {
   #clockOffsetMs: number | null = null
   /** Timings whose next time cannot be computed, which was logged. */
   readonly #broken = new Set<string>()
-  /** The last times of each timing, as long as they hold: where clocks change, cron-parser may take a second for one. */
+  /**
+   * The last times of each timing, as long as they hold. Accounts may share a timing, and a cron time takes milliseconds to compute:
+   * where clocks change, up to seconds.
+   */
   readonly #times = new WeakMap<Timing, Times>()
 
   constructor({
@@ -84,7 +87,7 @@ export class DueFinder {
     const guess = offsetMs === null ? null : this.#timesOf(schedules, new Date(performance.now() + offsetMs))
     const found = guess && (await loadScheduleStates(this.#pool, guess))
     const now = found?.clock?.now
-    if (guess && found?.clock && now && guess.every(one => one.slot <= now && now < one.next)) {
+    if (guess && found?.clock && now && guess.every(one => areOf(now, one))) {
       this.#clockOffsetMs = now.getTime() - performance.now()
       return { clock: found.clock, timed: guess, states: found.states }
     }
@@ -101,12 +104,9 @@ export class DueFinder {
     return slot && { slot, trigger: 'schedule' }
   }
 
-  /** Accounts may share a timing, and a cron time takes milliseconds to compute. */
   #timesOf(schedules: readonly Schedule[], now: Date): Timed[] {
-    const timings = new Set(schedules.map(schedule => schedule.timing))
-    const known = new Map([...timings].map(timing => [timing, this.#timesUnlessBroken(timing, now)]))
     return schedules.flatMap(schedule => {
-      const times = known.get(schedule.timing)
+      const times = this.#timesUnlessBroken(schedule.timing, now)
       return times ? [{ ...schedule, ...times }] : []
     })
   }
@@ -114,7 +114,7 @@ export class DueFinder {
   /** A time that cannot be computed must stop no other schedule; it is logged once. */
   #timesUnlessBroken(timing: Timing, now: Date): Times | null {
     const last = this.#times.get(timing)
-    if (last && last.slot <= now && now < last.next) return last
+    if (last && areOf(now, last)) return last
     try {
       const times = { slot: slotAt(timing, now), next: slotAfter(timing, now) }
       this.#times.set(timing, times)
@@ -132,6 +132,10 @@ export class DueFinder {
 
 /** The latest time that a timing names, and the one after it. */
 type Times = { readonly slot: Date; readonly next: Date }
+
+function areOf(now: Date, { slot, next }: Times): boolean {
+  return slot <= now && now < next
+}
 
 /** A slot or a retry that is this late still counts as on time, whatever `FERRY_CATCH_UP` says. */
 const ON_TIME_MS = 30_000

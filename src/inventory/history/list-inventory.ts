@@ -25,6 +25,11 @@ export type InventoryFilter = {
   readonly team?: string | bigint | undefined
 }
 
+/** The moment at which they are wanted, as Postgres compares it. */
+export function momentOf({ asOf }: Pick<InventoryFilter, 'asOf'>): string {
+  return asOf ? endOfMillisecond(asOf) : 'infinity'
+}
+
 /** A row of the views: the contract's fields under their names, ids and 64-bit integers as text. */
 export type InventoryRow = Readonly<Record<string, unknown>> & { readonly account: string }
 /** Nothing is known of its other columns. A loose object would copy them, which takes 17 µs a row instead of 1 µs. */
@@ -87,7 +92,7 @@ export async function loadInventory(
      where v.${idColumn} = $1::${idType} and v.valid_from <= $2::timestamptz and ($3::text is null or v.account = $3)
        and ferry_internal.expect_history($2::timestamptz)
      order by v.account, v.valid_from desc`,
-    [id, filter.asOf ? endOfMillisecond(filter.asOf) : 'infinity', filter.account ?? null],
+    [id, momentOf(filter), filter.account ?? null],
   )
   return namedRowsOf(InventoryRow, found).map(({ words: _, ...row }) => row)
 }
@@ -108,7 +113,7 @@ export function listFirings(
     `select account, began, case when ended > $3::timestamptz then null else ended end as ended
      from ferry.alert_rule_firings where id = $1::numeric and account = $2 and began <= $3::timestamptz
      order by began desc limit $4`,
-    [rule.id, rule.account, asOf ? endOfMillisecond(asOf) : 'infinity', limit],
+    [rule.id, rule.account, momentOf({ asOf }), limit],
   )
 }
 
@@ -134,7 +139,7 @@ export function selected(resource: Resource, filter: InventoryFilter): { from: s
   const { nameColumn } = VERSIONS[resource]
   const params: unknown[] = []
   const param = paramsInto(params)
-  const source = filter.asOf ? `${asOf}(${param(endOfMillisecond(filter.asOf), 'timestamptz')})` : now
+  const source = filter.asOf ? `${asOf}(${param(momentOf(filter), 'timestamptz')})` : now
   const wanted = ['true', ...hasEachWord(words, filter.words, param)]
   if (filter.account !== undefined) wanted.push(`v.account = ${param(filter.account, 'text')}`)
   if (filter.name !== undefined)

@@ -2,9 +2,8 @@ import type { Pool } from 'pg'
 import { type Part, partOf } from '#src/db/list.ts'
 import { keyInstant, namedRowsOf } from '#src/db/rows.ts'
 import { MAX_LABELS_IN_WORDS, MAX_NAME_IN_WORDS, RULE_NAME_TEXT, RULE_TEXT } from '#src/inventory/schema.ts'
-import { endOfMillisecond } from '#src/model/instant.ts'
 import { expectHistory } from './history-start.ts'
-import { type InventoryFilter, type InventoryPlace, PagedRow } from './list-inventory.ts'
+import { type InventoryFilter, type InventoryPlace, momentOf, PagedRow } from './list-inventory.ts'
 import {
   type AddParam,
   hasEachWord,
@@ -48,7 +47,7 @@ export async function loadRulePage(
   if (filter.asOf) await expectHistory(pool, filter.asOf)
   const params: unknown[] = []
   const param = paramsInto(params)
-  const at = param(filter.asOf ? endOfMillisecond(filter.asOf) : 'infinity', 'timestamptz')
+  const at = param(momentOf(filter), 'timestamptz')
   const most = param(limit + 1, 'int')
   const sort = BY[filter.sort ?? 'name']
   const isByFiring = filter.sort === 'firing since'
