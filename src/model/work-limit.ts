@@ -1,11 +1,15 @@
 /** Runs `work` once fewer than the limit are running, first come, first served. */
-export type WorkLimit = <T>(work: () => Promise<T>) => Promise<T>
+export type WorkLimit = {
+  <T>(work: () => Promise<T>): Promise<T>
+  /** Whether work would begin at once. */
+  hasRoom(): boolean
+}
 
 /** Runs at most `max` at once. */
 export function createWorkLimit(max: number): WorkLimit {
   let free = max
   const waiting: (() => void)[] = []
-  return async work => {
+  async function limit<T>(work: () => Promise<T>): Promise<T> {
     if (free > 0) free -= 1
     else await new Promise<void>(resolve => waiting.push(resolve))
     try {
@@ -16,4 +20,5 @@ export function createWorkLimit(max: number): WorkLimit {
       else free += 1
     }
   }
+  return Object.assign(limit, { hasRoom: () => free > 0 })
 }

@@ -1,3 +1,6 @@
+/** Of a longer part, to call `copy` takes less time than a loop. */
+const MAX_LOOP_BYTES = 48
+
 /** Bytes that are written one after the other, many times a few. Who writes knows that they have room. */
 export class ByteWriter {
   readonly bytes: Buffer
@@ -13,7 +16,8 @@ export class ByteWriter {
 
   add(source: Buffer, from: number, to: number): void {
     const { bytes, length } = this
-    for (let at = from; at < to; at++) bytes[length + at - from] = source[at] as number
+    if (to - from > MAX_LOOP_BYTES) source.copy(bytes, length, from, to)
+    else for (let at = from; at < to; at++) bytes[length + at - from] = source[at] as number
     this.length = length + to - from
   }
 }

@@ -30,6 +30,7 @@ export type Listing<Row> = AsyncGenerator<ListingStep<Row>, void>
 export type ListingStep<Row> =
   /** Earlier rows, if any, do not count. */
   | { readonly kind: 'begins' }
+  /** Empty once the next step was asked for. */
   | { readonly kind: 'rows'; readonly rows: readonly ListedRow<Row>[] }
   /** The last step. `pages` were read for it. */
   | { readonly kind: 'ended'; readonly pages: number; readonly answer: Answer<ListingEnd> }

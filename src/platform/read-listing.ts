@@ -59,8 +59,8 @@ export async function* readListing<Row, Wire>(
 }
 
 class ListingReader<Row, Wire> {
-  /** The rows that ended in the last chunk. */
-  rows: ListedRow<Row>[] = []
+  /** The rows that ended in the last chunk, until it is let go. */
+  readonly rows: ListedRow<Row>[] = []
   /** Whether the rows of earlier chunks do not count. */
   isRestarted = false
 
@@ -71,7 +71,7 @@ class ListingReader<Row, Wire> {
   /** Null before the rows begin, and if rows of this kind are never plain. */
   #plain: PlainRows<Row> | null = null
   /** What the rows of the last chunk keep of it. */
-  #texts: RowText[] = []
+  readonly #texts: RowText[] = []
   /** The buffers of earlier chunks of which rows keep parts. */
   readonly #kept = new WeakSet<ArrayBufferLike>()
   #digests = createHash('sha256')
@@ -90,25 +90,27 @@ class ListingReader<Row, Wire> {
 
   /** Reads the rows that end in this chunk. False if the body is certainly not valid JSON. */
   read(chunk: Buffer): boolean {
-    this.rows = []
     this.isRestarted = false
-    this.#texts = []
     this.#chunkDigests = ''
     const isWhole = this.#scanner.write(chunk)
     this.#digests.update(this.#chunkDigests, 'latin1')
     return isWhole
   }
 
-  /** Gives the memory of the last chunk back once its rows were taken, unless they keep much of it; else they get copies. */
+  /**
+   * Gives the memory of the last chunk back once its rows were taken, unless they keep much of it; else they get copies. The step
+   * that had the rows has them no longer: what a promise of it still holds would survive garbage collections.
+   */
   letGo(chunk: Buffer): void {
     const kept = this.#texts.reduce((sum, { bytes }) => sum + bytes.length, 0)
     // Of one buffer there may be many chunks, if the platform sends little at a time.
-    if (kept > Math.max(chunk.length / 2, chunk.buffer.byteLength / 8)) {
-      this.#kept.add(chunk.buffer)
-      return
+    if (kept > Math.max(chunk.length / 2, chunk.buffer.byteLength / 8)) this.#kept.add(chunk.buffer)
+    else {
+      for (const text of this.#texts) text.bytes = Buffer.from(text.bytes)
+      if (!this.#kept.has(chunk.buffer)) giveBack(chunk)
     }
-    for (const text of this.#texts) text.bytes = Buffer.from(text.bytes)
-    if (!this.#kept.has(chunk.buffer)) giveBack(chunk)
+    this.rows.length = 0
+    this.#texts.length = 0
   }
 
   end(): ScannedListing {
@@ -129,7 +131,7 @@ class ListingReader<Row, Wire> {
 
   #restart(): void {
     this.isRestarted ||= this.#position > 0
-    this.rows = []
+    this.rows.length = 0
     this.#drift = openDrift(this.#kind.declared)
     // A plain row is not checked for drift: the rows of which undeclared fields were learned are.
     this.#plain = this.#openPlain()

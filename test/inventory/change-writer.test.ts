@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
@@ -77,35 +77,59 @@ test('of each part, exactly what its last attempt wrote is published, whenever i
   )
 }, 60_000)
 
-const BLOCK = upTo(1_000)
+const MANY = [
+  ['rows', (from: number, count: number) => added(upTo(count).map(id => from + id))],
+  [
+    'firings',
+    (from: number, count: number) => ({ ...added([]), began: upTo(count).map(id => `${from + id}`) }),
+  ],
+] as const
 
-test.for([
-  ['rows', (n: number) => added(BLOCK.map(id => id + n * 1_000))],
-  ['firings', (n: number) => ({ ...added([]), began: BLOCK.map(id => `${id + n * 1_000}`) })],
-] as const)(
-  'up to 4,000 %s are kept in memory, and not written before the end; one more, and all are',
+test.for(MANY)(
+  'up to 250 %s are kept in memory, and not written before the end; one more, and all are',
   async ([, block]) => {
     await using harness = await openFerryHarness({ rules: 0, servers: 0 })
     const { writer, lease } = await openWriter(harness, 'default')
-    const isWriting = async () => {
-      const locks = `select from pg_locks where (${ON_VERSIONS} or relation = 'ferry.alert_rule_firings'::regclass
-      and database = (select oid from pg_database where datname = current_database())) and mode = 'RowExclusiveLock'`
-      return (await harness.query(locks)).length > 0
-    }
     await writer.mark()
-    for (let n = 0; n < 4; n++) {
-      await writer.write(block(n))
-      expect(await isWriting()).toBe(false)
-    }
+    await writer.write(block(0, 150))
+    await writer.write(block(150, 100))
     await writer.write(added([]))
-    expect(await isWriting()).toBe(false)
-    await writer.write(adding(4_001, 0))
-    expect(await isWriting()).toBe(true)
+    expect(await isWriting(harness)).toBe(false)
+    await writer.write(adding(251, 0))
+    expect(await isWriting(harness)).toBe(true)
     await writer.discard()
-    expect(await isWriting()).toBe(false)
+    expect(await isWriting(harness)).toBe(false)
     await lease.release()
   },
 )
+
+test.for(MANY)(
+  'while others have all connections for long transactions, up to 4,000 %s are kept',
+  async ([, block]) => {
+    await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+    const { writer, lease } = await openWriter(harness, 'default')
+    const { limitLongWork } = harness.ferry
+    const others = Promise.withResolvers<void>()
+    while (limitLongWork.hasRoom()) limitLongWork(() => others.promise)
+    await writer.mark()
+    await writer.write(block(0, 3_900))
+    await writer.write(block(3_900, 100))
+    expect(await isWriting(harness)).toBe(false)
+    const written = writer.write(adding(4_001, 0)).then(() => 'written')
+    expect(await Promise.race([written, delay(200, 'waits')])).toBe('waits')
+    others.resolve()
+    expect(await written).toBe('written')
+    expect(await isWriting(harness)).toBe(true)
+    await writer.discard()
+    await lease.release()
+  },
+)
+
+async function isWriting(harness: FerryHarness): Promise<boolean> {
+  const locks = `select from pg_locks where (${ON_VERSIONS} or relation = 'ferry.alert_rule_firings'::regclass
+    and database = (select oid from pg_database where datname = current_database())) and mode = 'RowExclusiveLock'`
+  return (await harness.query(locks)).length > 0
+}
 
 test.each([
   ['held', 0],

@@ -75,23 +75,23 @@ test('rows are passed on as soon as nothing else is, are compared before, and re
     return state
   }
 
-  expect([await take(999), compared]).toEqual(['goes on', []])
-  expect([await take(1), compared]).toEqual(['goes on', [1_000]])
-  expect([await take(1_500), compared]).toEqual(['goes on', [1_000]])
+  expect([await take(249), compared]).toEqual(['goes on', []])
+  expect([await take(1), compared]).toEqual(['goes on', [250]])
+  expect([await take(1_500), compared]).toEqual(['goes on', [250]])
   underWay.resolve()
   await setImmediate()
-  expect([await take(500), compared, passedOn]).toEqual(['goes on', [1_000, 2_000], 1])
-  expect([await take(3_000), compared, passedOn]).toEqual(['waits', [1_000, 2_000, 3_000], 1])
+  expect([await take(500), compared, passedOn]).toEqual(['goes on', [250, 2_000], 1])
+  expect([await take(3_000), compared, passedOn]).toEqual(['waits', [250, 2_000, 3_000], 1])
   underWay.resolve()
   await setImmediate()
-  expect([await take(999), compared, passedOn]).toEqual(['goes on', [1_000, 2_000, 3_000], 2])
+  expect([await take(249), compared, passedOn]).toEqual(['goes on', [250, 2_000, 3_000], 2])
   underWay.resolve()
   await setImmediate()
   const ended = reader.take(ENDED)
   await setImmediate()
   underWay.resolve()
   await ended
-  expect([reader.end(), compared, passedOn]).toMatchObject([{ seen: 6_999 }, [1_000, 2_000, 3_000, 999], 4])
+  expect([reader.end(), compared, passedOn]).toMatchObject([{ seen: 5_499 }, [250, 2_000, 3_000, 249], 4])
 })
 
 test('once a reading has stopped, no row is being compared, and nothing is passed on', async () => {

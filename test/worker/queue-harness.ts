@@ -7,6 +7,7 @@ import { openDatabase } from '#src/db/pool.ts'
 import type { ImportAccount } from '#src/imports/context.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
 import { createKnownRows } from '#src/inventory/read/known-rows.ts'
+import { createWorkLimit } from '#src/model/work-limit.ts'
 import { type BackendSettings, migrateQueue, openBackend, openRawQueue } from '#src/queue/backend.ts'
 import type { ScheduleWakeUp } from '#src/queue/messages.ts'
 import { type Schedule, type ScheduleDefinition, schedulesOf } from '#src/schedules/definition.ts'
@@ -113,8 +114,8 @@ export function contextOf(
     pool,
     accounts: new Map(accounts.map(name => [name, { name } as InventoryAccount & ImportAccount])),
     removalGuard: { rows: 10, share: 0.2 },
-    limitWork: work => work(),
-    limitLongWork: work => work(),
+    limitWork: createWorkLimit(Number.POSITIVE_INFINITY),
+    limitLongWork: createWorkLimit(Number.POSITIVE_INFINITY),
     knownRows: createKnownRows(0),
     retention: {
       versionsMs: null,

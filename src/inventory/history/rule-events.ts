@@ -34,19 +34,12 @@ const Summary = z.object({
   outsideBasicView: z.number(),
 })
 
-const EVERYTHING: EventFilter = {
-  accounts: null,
-  folders: null,
-  teams: null,
-  labels: null,
-  fields: null,
-  people: null,
-}
+const Counted = Summary.pick({ kind: true, rules: true, ids: true })
 
 /** Raises an event for each kind of thing that a run found, in its transaction. What a first reading found is none. */
 export async function tellOfRules(client: PoolClient, step: RunStep): Promise<void> {
-  const { account, resource, runId } = step
-  for (const { kind, rules, ids } of await summarizeStep(client, step, EVERYTHING)) {
+  const { account, resource, runId, at } = step
+  for (const { kind, rules, ids } of await findAll(client, Counted, COUNT, [account, runId, at, MAX_NAMED])) {
     const data = { inventory: resource, run: `${runId}`, rules, ruleIds: ids }
     await raiseEvent(client, { kind, account, subject: resource }, data)
   }
@@ -66,20 +59,12 @@ export async function summarizeRules(
      where id = $1 and account = $2 and applied_at is not null`,
     [run, account],
   )
-  return applied ? summarizeStep(client, { account, runId: BigInt(run), at: applied.at }, filter) : []
-}
-
-const Applied = z.object({ at: z.string() })
-
-function summarizeStep(
-  client: PoolClient,
-  { account, runId, at }: Pick<RunStep, 'account' | 'runId' | 'at'>,
-  { folders, teams, labels, fields, people }: EventFilter,
-): Promise<z.infer<typeof Summary>[]> {
+  if (!applied) return []
+  const { folders, teams, labels, fields, people } = filter
   return findAll(client, Summary, SUMMARY, [
     account,
-    runId,
-    at,
+    run,
+    applied.at,
     folders,
     teams,
     labels && JSON.stringify(labels),
@@ -88,6 +73,26 @@ function summarizeStep(
     MAX_NAMED,
   ])
 }
+
+const Applied = z.object({ at: z.string() })
+
+/** What was done to a rule, by the version that a run opened and the one that it closed. */
+const KIND = `case when n.id is null then 'rule.removed' when o.id is null then 'rule.added'
+  when o.enabled and not n.enabled then 'rule.disabled' else 'rule.changed' end`
+
+/** A full join is never made by looking at all versions of the run for each of them. */
+const COUNT = `
+  with opened as materialized (
+    select id, enabled, appeared from ferry.alert_rule_versions
+    where valid_from = $3 and account = $1 and opened_by_run = $2
+  ), closed as materialized (
+    select id, enabled from ferry.alert_rule_versions where valid_to = $3 and account = $1 and closed_by_run = $2
+  ), found as (
+    select ${KIND} as kind, coalesce(n.id, o.id) as id from opened n full join closed o on o.id = n.id
+    where n.appeared is distinct from 'first reading'
+  )
+  select kind, count(*)::int as rules, (array_agg(id::text order by id))[:$4] as ids
+  from found group by kind order by kind`
 
 /** Whether a version is in one of the folders, of one of the teams, and has the labels. */
 const isChosen = (version: string) => `
@@ -109,7 +114,7 @@ const EDIT = `array[${wordsInSql(EDIT_FIELDS)}]`
 const SUMMARY = `
   with found as materialized (
     select n.id, n.name, case when n.appeared is null then n.updater_id end as person, n.updater_name as person_name,
-      case when o.id is null then 'rule.added' when o.enabled and not n.enabled then 'rule.disabled' else 'rule.changed' end as kind,
+      ${KIND} as kind,
       case when o.id is not null then array_remove(array[${DIFFERING}], null) end as fields
     from ferry.alert_rule_versions n
     left join lateral (

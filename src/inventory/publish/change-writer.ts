@@ -32,14 +32,16 @@ export type Applied = {
 
 /**
  * Changes are kept in memory up to this number, so that the transaction of most runs is short. If there are more, they are
- * written while the listing is being read.
+ * written while the listing is being read: then Postgres works at the same time.
  */
+const MAX_SHORT_ROWS = 250
+/** So many are kept if all connections for long transactions are taken: the platform may be slow, and others would wait. */
 const MAX_HELD_ROWS = 4_000
 const MAX_HELD_BYTES = 8 * 1024 * 1024
 
 /*
- *     held ── too much ──► written ──► published
- *      └───────────────────────────────►
+ *     held ── many ──► written ──► published
+ *      └───────────────────────────►
  */
 type State<Row> = Held<Row> | Written<Row>
 type Held<Row> = {
@@ -101,7 +103,9 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     const state = this.#state
     if (state.kind === 'written') return state.transaction.run(() => state.writer.put(changes))
     state.changes.push(changes)
-    if (isTooMuch(state.changes)) this.#state = await this.#spill(state)
+    const { hasRoom } = this.#context.limitLongWork
+    if (isTooMuch(state.changes, hasRoom() ? MAX_SHORT_ROWS : MAX_HELD_ROWS))
+      this.#state = await this.#spill(state)
   }
 
   /** Publishes the run: commits its changes, with what `finish` writes, ends it in the ledger, and gives its lease up. */
@@ -191,14 +195,14 @@ function onceSettled<Row, T>(
   })
 }
 
-function isTooMuch(held: readonly Changes<unknown>[]): boolean {
+function isTooMuch(held: readonly Changes<unknown>[], maxRows: number): boolean {
   let rows = 0
   let bytes = 0
   for (const changes of held) {
     rows += rowsOf(changes)
     bytes += changes.bytes
   }
-  return rows > MAX_HELD_ROWS || bytes > MAX_HELD_BYTES
+  return rows > maxRows || bytes > MAX_HELD_BYTES
 }
 
 function rowsOf({ added, changed, began, ended }: Changes<unknown>): number {

@@ -10,7 +10,7 @@ import { applyFirings } from './firings.ts'
 import type { Opened } from './opened.ts'
 import { closeVersions, copyTarget, type NewVersion, versionLines } from './versions.ts'
 
-/** Firings that begin are written once there are so many. */
+/** Firings that begin are written once there are so many, or nothing more is put. */
 const MAX_BEGUN = 20_000
 
 /**
@@ -37,7 +37,7 @@ export class StepWriter<Row> {
   async put({ added, changed, began, ended }: Changes<Row>): Promise<void> {
     const { table, scope } = this.#source
     const isKnownBefore = added.length === 0 || this.#listedBefore !== null
-    if (changed.length > 0 || ended.length > 0 || !isKnownBefore) await this.settle()
+    if (changed.length > 0 || ended.length > 0 || !isKnownBefore) await this.#endCopy()
     const changedIds = changed.map(({ id }) => id)
     await closeVersions(this.#client, table, this.step, changedIds)
     await applyFirings(this.#client, this.step, [], ended)
@@ -51,12 +51,16 @@ export class StepWriter<Row> {
 
   /** Resolves when Postgres has all that was put. */
   async settle(): Promise<void> {
-    const copy = this.#copy
-    this.#copy = null
-    await copy?.end()
+    await this.#endCopy()
     const begun = this.#begun
     this.#begun = []
     await applyFirings(this.#client, this.step, begun, [])
+  }
+
+  async #endCopy(): Promise<void> {
+    const copy = this.#copy
+    this.#copy = null
+    await copy?.end()
   }
 
   /** Forgets what is not settled. The transaction can only be rolled back then. */
