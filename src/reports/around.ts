@@ -68,7 +68,7 @@ const FiringThen = z.object({
   ended: z.date().nullable(),
   /** Until the moment. Null: it was first seen firing after it. */
   firedForMs: z.number().nullable(),
-  /** False: nothing complete was read for long, so nobody knows of the moment itself. */
+  /** False: nothing complete was read for long, or the rule was not in what was read, so nobody knows of the moment itself. */
   known: z.boolean(),
 })
 export type FiringThen = Readonly<z.infer<typeof FiringThen>>

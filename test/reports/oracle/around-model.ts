@@ -36,7 +36,9 @@ type Event = Omit<Shown, 'since' | 'at'> & {
   readonly at: bigint
   readonly run: bigint
 }
-type Reading = Read & { readonly knewScope: boolean; readonly firing: readonly string[] }
+/** Of a rule that a hold no longer names, nobody knows whether it was held. */
+type Known = boolean | 'either'
+type Reading = Read & { readonly knewScope: boolean; readonly firing: Map<string, Known> }
 type Blind = { readonly since: bigint | null; readonly at: bigint | null; readonly run: bigint | null }
 
 export type Witness = {
@@ -139,15 +141,25 @@ export function newWitness(account: string, resource: Resource, target: bigint |
       }
     }
     if (outcome !== 'hold') held.clear()
-    else for (const id of held.keys()) if (!absent.includes(id)) held.delete(id)
+    else {
+      for (const [id, from] of held) {
+        if (absent.includes(id)) continue
+        for (const { firing } of readings.slice(from)) if (firing.has(id)) firing.set(id, 'either')
+        held.delete(id)
+      }
+    }
     if (firstRead > 0) add('inventory.first_read', null, start)
     if (newlyHeld > 0) {
       const since = readings.filter(one => one.folder === '0' && one.knewScope).at(-1)?.start ?? null
       add('removals.held', null, since)
     }
     scopes.add(folder)
-    const firing = [...known].filter(([, row]) => row.firing).map(([id]) => id)
-    readings.push({ ...read, knewScope, firing: firing.toSorted((a, b) => Number(a) - Number(b)) })
+    const firing = [...known].filter(([, row]) => row.firing).toSorted(([a], [b]) => Number(a) - Number(b))
+    readings.push({
+      ...read,
+      knewScope,
+      firing: new Map(firing.map(([id]) => [id, !broken.has(id) && !held.has(id)])),
+    })
   }
 
   return {

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { rejectRun } from '#src/inventory/holds/approve.ts'
+import { ADA } from '#test/support/acted-by.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
+
+test('a rule whose removal is held or rejected is not known to fire, from the first reading without it to the one that has it again', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const { ferry, sandbox, query } = harness
+  const ids = Array.from({ length: 20 }, (_, n) => BigInt(n + 1))
+  const add = (id: bigint) => sandbox.state.addRule({ id, enabled: true, triggered: true })
+  for (const id of ids) add(id)
+  const gone = ids.slice(1)
+  const leave = () => {
+    for (const id of gone) sandbox.state.removeRule(id)
+  }
+  const comeBack = () => {
+    for (const id of gone) add(id)
+  }
+  const sync = async () => (await harness.sync()).run as bigint
+  const knownAt = async (at: string) => {
+    const shown = await query<{ known: boolean }>(`select known from ferry.firing_at((${at})) order by id`)
+    expect(shown).toHaveLength(20)
+    return shown.filter(({ known }) => known).length
+  }
+  const knownAfter = (run: bigint) => knownAt(`select applied_at from ferry.sync_runs where id = ${run}`)
+
+  const all = await sync()
+  leave()
+  const held = await sync()
+  expect([await knownAfter(all), await knownAfter(held), await knownAt('now()')]).toEqual([20, 1, 1])
+  comeBack()
+  const voided = await sync()
+  expect([await knownAfter(held), await knownAfter(voided), await knownAt('now()')]).toEqual([1, 20, 20])
+  leave()
+  const again = await sync()
+  await rejectRun(ferry, again, ADA)
+  expect(await knownAt('now()')).toBe(1)
+  const kept = await sync()
+  expect([await knownAfter(voided), await knownAfter(again), await knownAfter(kept)]).toEqual([20, 1, 1])
+  comeBack()
+  const returned = await sync()
+  expect([await knownAfter(again), await knownAfter(returned), await knownAt('now()')]).toEqual([1, 20, 20])
+})
