@@ -68,6 +68,10 @@ test('import_throughput counts what a call was accepted for, also of a batch tha
     `select sum(calls)::int as calls, sum(rows)::int as rows from ferry.import_throughput(now() - interval '1 day')`,
   )
   expect(rows).toEqual([{ calls: expect.any(Number), rows: sent }])
+  // The answer never came, and a person said that they were sent.
+  await pool.query(`update ferry.import_batches set http_status = null where state = 'sent'`)
+  const { rows: unanswered } = await pool.query('select sum(rows)::int as rows from ferry.import_throughput()')
+  expect(unanswered).toEqual([{ rows: 0 }])
 })
 
 test('import_funnel has every row of the file in one of its counts, and says how many are in none', async () => {

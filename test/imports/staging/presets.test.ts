@@ -94,6 +94,12 @@ test("Statuspage's own import file needs no header", async () => {
   expect(staged.file.mapped).toEqual({ recipient: 'email', mode: 'mode' })
 })
 
+test("an export of Better Stack may have Ferry's own names for its columns", async () => {
+  const content = 'recipient,component_ids,confirmed_at\nada@example.com,101|102,2026-04-29T14:30:00Z\n'
+  await harness.stage(content, { from: 'betterstack', all: false })
+  expect(await harness.recipients()).toMatchObject([{ recipient: 'ada@example.com', ids: ['101', '102'] }])
+})
+
 test('it may have two columns alone', async () => {
   const content = 'email,ada@example.com\nsms,+15550100\nemail,ben@example.com\n'
   const staged = await harness.stage(content, { from: 'statuspage', all: true })
