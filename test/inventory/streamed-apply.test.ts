@@ -141,7 +141,7 @@ test('a first listing is one COPY, which ends before a pause of the platform mak
   const result = await sync(
     listing(harness, async function* (find) {
       yield* hand(OLD, find)
-      await copied(4_000)
+      await copied(3_000)
       const answer = yield* handOn(rules(upTo(3_000).map(n => n + 5_000)), find)
       await copied(6_000)
       await waitFor(isAlive, { what: 'its end, and a sign of life' })

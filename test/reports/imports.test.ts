@@ -70,7 +70,9 @@ test('import_throughput counts what a call was accepted for, also of a batch tha
   expect(rows).toEqual([{ calls: expect.any(Number), rows: sent }])
   // The answer never came, and a person said that they were sent.
   await pool.query(`update ferry.import_batches set http_status = null where state = 'sent'`)
-  const { rows: unanswered } = await pool.query('select sum(rows)::int as rows from ferry.import_throughput()')
+  const { rows: unanswered } = await pool.query(
+    'select sum(rows)::int as rows from ferry.import_throughput()',
+  )
   expect(unanswered).toEqual([{ rows: 0 }])
 })
 

@@ -83,13 +83,12 @@ const KIND = `case when n.id is null then 'rule.removed' when o.id is null then 
 /** A full join is never made by looking at all versions of the run for each of them. */
 const COUNT = `
   with opened as materialized (
-    select id, enabled, appeared from ferry.alert_rule_versions
-    where valid_from = $3 and account = $1 and opened_by_run = $2
+    select id, enabled from ferry.alert_rule_versions
+    where valid_from = $3 and account = $1 and opened_by_run = $2 and appeared is distinct from 'first reading'
   ), closed as materialized (
     select id, enabled from ferry.alert_rule_versions where valid_to = $3 and account = $1 and closed_by_run = $2
   ), found as (
     select ${KIND} as kind, coalesce(n.id, o.id) as id from opened n full join closed o on o.id = n.id
-    where n.appeared is distinct from 'first reading'
   )
   select kind, count(*)::int as rules, (array_agg(id::text order by id))[:$4] as ids
   from found group by kind order by kind`

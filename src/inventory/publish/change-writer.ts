@@ -32,11 +32,15 @@ export type Applied = {
 
 /**
  * Changes are kept in memory up to this number, so that the transaction of most runs is short. If there are more, they are
- * written while the listing is being read: then Postgres works at the same time.
+ * written while the listing is being read.
  */
-const MAX_SHORT_ROWS = 250
-/** So many are kept if all connections for long transactions are taken: the platform may be slow, and others would wait. */
 const MAX_HELD_ROWS = 4_000
+/**
+ * A listing that brings more changes than this so soon will end soon: to write them meanwhile takes less time, and no long
+ * transaction.
+ */
+const MAX_QUICK_ROWS = 250
+const QUICK_MS = 1_000
 const MAX_HELD_BYTES = 8 * 1024 * 1024
 
 /*
@@ -67,6 +71,8 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
   readonly #source: InventorySource<Row>
   readonly #run: OpenRun
   #state: State<Row> = { kind: 'held', changes: [], marked: 0 }
+  /** When the first part of the reading began. */
+  #begunAtMs: number | null = null
   /** What was opened, and what before the last mark. */
   readonly #opened: Opened
   readonly #openedBefore: Opened
@@ -81,6 +87,7 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
   }
 
   async mark(): Promise<void> {
+    this.#begunAtMs ??= performance.now()
     const state = this.#state
     if (state.kind === 'held') state.marked = state.changes.length
     else {
@@ -103,9 +110,8 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     const state = this.#state
     if (state.kind === 'written') return state.transaction.run(() => state.writer.put(changes))
     state.changes.push(changes)
-    const { hasRoom } = this.#context.limitLongWork
-    if (isTooMuch(state.changes, hasRoom() ? MAX_SHORT_ROWS : MAX_HELD_ROWS))
-      this.#state = await this.#spill(state)
+    const maxRows = this.#isQuick() ? MAX_QUICK_ROWS : MAX_HELD_ROWS
+    if (isTooMuch(state.changes, maxRows)) this.#state = await this.#spill(state)
   }
 
   /** Publishes the run: commits its changes, with what `finish` writes, ends it in the ledger, and gives its lease up. */
@@ -125,6 +131,11 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     if (state.kind === 'held') return
     await state.transaction.run(() => state.writer.abort()).catch(() => {})
     await state.transaction.rollBack()
+  }
+
+  #isQuick(): boolean {
+    const begunAtMs = this.#begunAtMs ?? Number.NEGATIVE_INFINITY
+    return performance.now() - begunAtMs < QUICK_MS && this.#context.limitLongWork.hasRoom()
   }
 
   #take(): State<Row> {
