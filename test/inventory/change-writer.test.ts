@@ -86,7 +86,7 @@ const MANY = [
 ] as const
 
 test.for(MANY)(
-  'up to 250 %s are kept in memory, and not written before the end; one more, and all are',
+  'up to 250 %s that come within a second are kept in memory, and not written before the end; one more, and all are',
   async ([, block]) => {
     await using harness = await openFerryHarness({ rules: 0, servers: 0 })
     const { writer, lease } = await openWriter(harness, 'default')
@@ -102,6 +102,17 @@ test.for(MANY)(
     await lease.release()
   },
 )
+
+test('changes that come later are kept up to 4,000: such a listing may last', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const { writer, lease } = await openWriter(harness, 'default')
+  await writer.mark()
+  await delay(1_100)
+  await writer.write(added(upTo(251)))
+  expect(await isWriting(harness)).toBe(false)
+  await writer.discard()
+  await lease.release()
+})
 
 test.for(MANY)(
   'while others have all connections for long transactions, up to 4,000 %s are kept',
