@@ -94,6 +94,8 @@ describe('ferry runs', () => {
       calls: [{ operation: 'list-alert-rules', httpStatus: 200, requestId: expect.any(String) }],
     })
     expect(JSON.stringify(run) + people.stdout).not.toContain('a secret')
+    await cli.query('delete from ferry.quarantined_rows')
+    expect((await cli.ferryRun('runs show 1')).stdout).toContain('They are no longer stored')
   })
 
   test('show lists the removals a run holds', { timeout: 120_000 }, async () => {

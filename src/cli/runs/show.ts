@@ -11,6 +11,7 @@ import {
   NEW_FIELDS,
   NEW_VALUES,
   NO_ANSWER,
+  NO_LONGER_STORED,
   nextOfRun,
   noCallOf,
   QUARANTINED_ROWS,
@@ -50,12 +51,12 @@ function printRun(
     const next = nextOfRun({ ...run, folders, completeSince })
     if (next !== '') print(`\n${next}`)
   }
-  if (quarantined.length > 0) {
+  if (run.quarantined > 0) {
     print(`\n${emphasised(QUARANTINED_ROWS)}`)
     printTable(
       ['position', 'id', 'reason'],
       quarantined.map(row => [row.position, row.id, row.reason]),
-      '',
+      NO_LONGER_STORED,
     )
   }
   if (drift.length > 0) {

@@ -56,6 +56,7 @@ function syncAgain({ account, resource, folders }: RunStanding): NextStep {
  */
 
 export const QUARANTINED_ROWS = 'Quarantined rows'
+export const NO_LONGER_STORED = 'They are no longer stored: quarantined rows are pruned.'
 export const NEW_FIELDS = 'Fields outside the contract, first seen in this run'
 export const NEW_VALUES = 'Values that a field never had before this run'
 

@@ -47,6 +47,16 @@ test('pages that look farther back than the history say where it starts, and no 
   expect(await notes(['/firing/noisy'])).toEqual(['/firing/noisy'])
 })
 
+test('each page of rules that never fired says where the history starts', async () => {
+  await using harness = await openConsoleHarness()
+  for (let id = 1; id <= 150; id++)
+    await insertRuleVersion(harness.ferry.pool, { id: `${id}`, name: `${id}`, from: '2026-01-01' })
+  await harness.query(`insert into ferry.history (starts_at) values (now() - interval '10 days')`)
+  const { text } = await harness.page('/firing/never')
+  expect(text).toContain('after=')
+  expect(text).toContain(NOTE)
+})
+
 test('a moment of which nothing is known says if the runs of that time were removed', async () => {
   await using harness = await openConsoleHarness()
   const note = async () =>

@@ -49,7 +49,7 @@ export const editors = listPage({
   section: 'changes',
   title: 'Who edits most',
   list: () => EDITORS,
-  beside: async ({ reader, target: { timezone } }, { next, filter: { folder, period } }) => ({
+  beside: async ({ reader, target: { timezone } }, { filter: { folder, period } }) => ({
     above: html`<p>Edits of alert rules that were known before. A name leads to what the person changed. <code>ferry report edits_by_person --since 90d</code> looks further back.</p>`,
     columns: [
       {
@@ -64,6 +64,6 @@ export const editors = listPage({
       'folders',
       'last edit',
     ],
-    below: next ? null : await historyNote(reader, since(period), timezone),
+    below: await historyNote(reader, since(period), timezone),
   }),
 })

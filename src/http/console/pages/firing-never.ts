@@ -38,7 +38,7 @@ export const firingNever = listPage({
   section: 'firing',
   title: 'Never fired',
   list: () => NEVER_FIRED,
-  beside: async (request, { next }) => ({
+  beside: async request => ({
     above: html`${firingPages(PATH, request)}
 ${await latenessNote(request, 'alert-rules')}
 <p>Enabled rules that were never seen firing, and for how long they were there and enabled, also while nothing was read. An alert that began and ended between two polls was not seen.</p>`,
@@ -53,6 +53,6 @@ ${await latenessNote(request, 'alert-rules')}
       'observed for',
       'last edited by',
     ],
-    below: next ? null : await historyNote(request.reader, undefined, request.target.timezone),
+    below: await historyNote(request.reader, undefined, request.target.timezone),
   }),
 })

@@ -8,6 +8,7 @@ import {
 import {
   NEW_FIELDS,
   NEW_VALUES,
+  NO_LONGER_STORED,
   nextOfRun,
   noCallOf,
   QUARANTINED_ROWS,
@@ -114,7 +115,7 @@ ${table(
     { head: 'Reason', cell: row => foreign(row.reason) },
   ],
   shown,
-  html`They are no longer stored: quarantined rows are pruned.`,
+  html`${NO_LONGER_STORED}`,
 )}
 ${rest > 0 && shown.length > 0 ? html`<p>And ${number(rest)} more. <code>ferry runs show ${run.run} --json</code> prints all that are stored.</p>` : null}`
 }
