@@ -142,13 +142,18 @@ export function oldCalls(pool: Pool, keepMs: number | null, isKept: string): Old
   return oldRows(pool, { table: 'ferry.platform_calls', keepMs, hasAged, isOld })
 }
 
-/** Events. One that is open stays, however old: it would be raised again. So does one of which a message may still be sent. */
+/**
+ * Events. One that is open stays, however old: it would be raised again. So does one of which a message may still be sent, and one
+ * whose cause is not over for all: by its messages, receivers were told that it began.
+ */
 export function oldEvents(pool: Pool, keepMs: number | null): OldRows {
   return oldRows(pool, {
     table: 'ferry.events',
     keepMs,
     isOld: `r.at < $1::timestamptz and not r.is_open and not exists (
-      select from ferry.deliveries d where d.event = r.id and d.delivered_at is null and ${isAliveIn('d.')})`,
+      select from ferry.deliveries d where d.event = r.id and d.delivered_at is null and ${isAliveIn('d.')}) and not exists (
+      select from ferry.events o where (o.is_open or o.routed_at is null and o.at >= $1::timestamptz) and o.account = r.account
+        and o.data ->> 'cause' = r.data ->> 'cause')`,
     order: 'r.id',
   })
 }

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
+import { oldEvents } from '#src/db/prune.ts'
+import type { Resource } from '#src/model/resource.ts'
 import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
+import { DAY_MS, removeOld } from '#test/support/prune.ts'
 import { openNotifyHarness } from './notify-harness.ts'
 
 const TARGETS = [
@@ -52,6 +55,27 @@ test('a wrong key is one message for both inventories, late and failing, with th
   await syncBoth()
   await look()
   expect(told().map(line => line.split(' ')[2])).toEqual(['raised', 'resolved'])
+})
+
+test('a cause is told to be over although the event by which its beginning was told ended long before', async () => {
+  await using harness = await setup()
+  const { sandbox, ferry, query, syncBoth, age, look, told } = harness
+  sandbox.state.inject({ kind: 'error', code: 'Unauthorized' })
+  for (let n = 0; n < 3; n++) await syncBoth()
+  await age()
+  await look()
+  sandbox.state.faults.clear()
+  const first = harness.receiver.messages()[0]?.data.inventory as Resource
+  await harness.sync({ resource: first })
+  await look()
+  await query(`update ferry.events set at = at - interval '100 days'`)
+  await query(`update ferry.deliveries set at = at - interval '100 days'`)
+  await removeOld(oldEvents(ferry.pool, 90 * DAY_MS))
+  await syncBoth()
+  await look()
+  expect(told().map(line => line.split(' ')[2])).toEqual(['raised', 'resolved'])
+  await removeOld(oldEvents(ferry.pool, 90 * DAY_MS))
+  expect(await query(`select from ferry.events where at < now() - interval '90 days'`)).toEqual([])
 })
 
 test('a receiver that wants one of the events alone is told of the cause by that one', async () => {

@@ -35,13 +35,13 @@ export type Applied = {
  * written while the listing is being read.
  */
 const MAX_HELD_ROWS = 4_000
+const MAX_HELD_BYTES = 8 * 1024 * 1024
 /**
  * A listing that brings more changes than this so soon will end soon: to write them meanwhile takes less time, and no long
  * transaction.
  */
 const MAX_QUICK_ROWS = 250
 const QUICK_MS = 1_000
-const MAX_HELD_BYTES = 8 * 1024 * 1024
 
 /*
  *     held ── many ──► written ──► published
