@@ -93,7 +93,6 @@ const FRESHNESS = `
   where f.account = coalesce($1, f.account)
   order by f.account, f.inventory`
 
-/** Whether the inventory is older than its freshness target, or was never read completely. */
 /** Of these inventories, those that are older than their freshness target: what is shown of them may not be so any more. */
 export async function loadLate(
   client: Queryable,
@@ -104,6 +103,7 @@ export async function loadLate(
   return known.filter(row => of.includes(row.inventory) && isLate(row))
 }
 
+/** Whether the inventory is older than its freshness target, or was never read completely. */
 export function isLate({ state }: Pick<Freshness, 'state'>): boolean {
   return state === 'late' || state === 'never'
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { rejectRun } from '#src/inventory/holds/approve.ts'
+import { REPEATED, REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 
@@ -40,4 +41,25 @@ test('a rule whose removal is held or rejected is not known to fire, from the fi
   comeBack()
   const returned = await sync()
   expect([await knownAfter(again), await knownAfter(returned), await knownAt('now()')]).toEqual([1, 20, 20])
+})
+
+test('a rule whose row was quarantined is not known to fire; one that came twice was read all the same', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const { sandbox, query } = harness
+  for (const id of [1n, 2n, 3n]) sandbox.state.addRule({ id, enabled: true, triggered: true })
+  const { run } = await harness.sync()
+  await query(
+    `insert into ferry.quarantined_rows (run_id, position, id, reason, fingerprint)
+     select $1, n, n::text, reason, gen_random_uuid() from unnest($2::text[]) with ordinality r (reason, n)`,
+    [run, [REPEATED, REPEATED_IN_FOLDER, 'name']],
+  )
+  expect(await query('select id::text, known from ferry.firing_at(now()) order by id')).toEqual([
+    { id: '1', known: true },
+    { id: '2', known: true },
+    { id: '3', known: false },
+  ])
+  await query('update ferry.quarantined_rows set until_run = $1', [run])
+  expect(await query('select id from ferry_internal.unseen_since(array[$1::bigint])', [run])).toEqual([
+    { id: '3' },
+  ])
 })
