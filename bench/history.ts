@@ -2,10 +2,10 @@ import type { Client, Pool } from 'pg'
 import { pino } from 'pino'
 import { OpenCopy } from '#src/db/copy.ts'
 import { inTransaction, openDatabase } from '#src/db/pool.ts'
-import { closeVersions, copyTarget, type NewVersion, versionLines } from '#src/inventory/publish/versions.ts'
+import { closeVersions, copyTarget, type NewVersion, versionRows } from '#src/inventory/publish/versions.ts'
 import { ALERT_RULE_VERSIONS as TABLE } from '#src/inventory/versioned-tables.ts'
-import type { AlertRule } from '#src/model/alert-rule.ts'
-import { canonicalAlertRule, fingerprint } from '#src/model/fingerprint.ts'
+import { ALERT_RULE, type AlertRule } from '#src/model/alert-rule.ts'
+import { rowWriter } from '#src/platform/written-row.ts'
 import { DEFAULT_OPTIONS } from '#src/sandbox/options.ts'
 import { SandboxState } from '#src/sandbox/state.ts'
 import { atMost } from './support/figures.ts'
@@ -72,20 +72,17 @@ async function saveNight(pool: Pool, night: number, rules: readonly AlertRule<bi
   await inTransaction(pool, async client => {
     await closeVersions(client, TABLE, run, night === 0 ? [] : fresh.map(TABLE.idOf))
     const copy = new OpenCopy(client, copyTarget(TABLE))
-    await copy.write(versionLines(TABLE, run, fresh.map(versionOf)), 'latin1')
+    await copy.write(versionRows(TABLE, run, fresh.map(versionOf)))
     await copy.end()
   })
 }
 
 function versionOf(row: AlertRule<bigint>): NewVersion<AlertRule<bigint>> {
-  return {
-    id: `${row.id}`,
-    row,
-    fingerprint: fingerprint(canonicalAlertRule(row)),
-    flags: undefined,
-    altered: undefined,
-  }
+  const { fingerprint, columns } = WRITE(row)
+  return { id: `${row.id}`, row, fingerprint, flags: undefined, altered: [], columns: columns() }
 }
+
+const WRITE = rowWriter(ALERT_RULE)
 
 /**
  * Vacuums as autovacuum would in the course of a year with the settings of the table, which here takes seconds: once the

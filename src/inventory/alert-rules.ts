@@ -1,6 +1,5 @@
 import { RowTable } from '#src/inventory/read/row-table.ts'
 import { type AlertRule, alertRuleFlags } from '#src/model/alert-rule.ts'
-import { canonicalAlertRule } from '#src/model/fingerprint.ts'
 import type { Listing } from '#src/platform/listing.ts'
 import type { InventoryAccount } from './context.ts'
 import { EVERY_FOLDER } from './scope.ts'
@@ -15,7 +14,6 @@ export function alertRules(account: InventoryAccount, folders = account.folders)
     table: ALERT_RULE_VERSIONS,
     scope: { folders: asked.map(String).sort(), includeAccount: null, keyHash: account.keyHash },
     folders: asked.includes(EVERY_FOLDER) ? null : asked,
-    canonical: canonicalAlertRule,
     flagsOf: alertRuleFlags(),
     isFiring: rule => rule.triggered,
     accountIdOf: rule => rule.account_id,

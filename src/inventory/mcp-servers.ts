@@ -1,5 +1,4 @@
 import { createIdSet } from '#src/inventory/read/listed-rows.ts'
-import { canonicalMcpServer } from '#src/model/fingerprint.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 import { listMcpServers } from '#src/platform/mcp-listing.ts'
 import type { InventoryAccount } from './context.ts'
@@ -14,7 +13,6 @@ export function mcpServers(account: InventoryAccount): InventorySource<McpServer
     table: MCP_SERVER_VERSIONS,
     scope: { folders: null, includeAccount, keyHash: account.keyHash },
     folders: null,
-    canonical: canonicalMcpServer,
     flagsOf: () => undefined,
     isFiring: null,
     accountIdOf: server => server.account_id,

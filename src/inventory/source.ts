@@ -12,8 +12,6 @@ export type InventorySource<Row> = {
   readonly scope: Scope
   /** The folders whose rows this source lists, or null for the whole account. */
   readonly folders: readonly bigint[] | null
-  /** The definition of a row as one text, the same whatever the order of keys. */
-  canonical(row: Row): string
   /** What its version records of a row that breaks the contract's rules, see `alertRuleFlags`. */
   flagsOf(row: Row): readonly string[] | undefined
   /** Whether the row fires; null if the resource has no such state. */

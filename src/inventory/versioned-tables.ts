@@ -15,7 +15,9 @@ export type VersionedTable<Row> = {
   readonly idType: 'numeric' | 'text'
   readonly nameColumn: string
   idOf(row: Row): string
-  /** The contract's columns but the id, in the order of the table. */
+  /** The contract's columns, in the order in which they are written. */
+  readonly definition: readonly string[]
+  /** The same but the id. */
   readonly columns: readonly string[]
   /** The value of a column as Postgres writes it (jsonb: but for spaces and the order of keys), or null. */
   textOf(row: Row, column: string): string | null
@@ -53,6 +55,7 @@ function versionsOf(
     idType: kindOf(id) === 'text id' ? 'text' : 'numeric',
     nameColumn,
     idOf: row => `${row[id]}`,
+    definition: definitionOf(fields),
     columns: definitionOf(fields).filter(column => column !== id),
     textOf: (row, column) => textOf(row[column]),
     kindOf,

@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto'
-import { ALERT_RULE, type AlertRule } from './alert-rule.ts'
 import { type AnyRow, type Declaration, definitionOf, type McpTool } from './fields.ts'
-import { MCP_SERVER, type McpServer } from './mcp-server.ts'
 
 /**
  * The first 128 bits of the SHA-256 of a row's canonical JSON, as 16 characters of one byte each: 16 bytes in Postgres, and two
@@ -27,14 +25,8 @@ export function uuidOf(fingerprint: string): string {
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
-/** The definition of a rule as one text. */
-export const canonicalAlertRule: (rule: AlertRule) => string = canonicalForm(ALERT_RULE)
-
-/** The definition of a server as one text. */
-export const canonicalMcpServer: (server: McpServer) => string = canonicalForm(MCP_SERVER)
-
 /** Returns a function that writes the definition of a row as one text, the same whatever the order of keys. */
-function canonicalForm({ fields }: Declaration): (row: AnyRow) => string {
+export function canonicalForm({ fields }: Declaration): (row: AnyRow) => string {
   const names = definitionOf(fields)
   return row => JSON.stringify(names.map(name => canonicalValue(row[name])))
 }

@@ -14,6 +14,20 @@ export class ByteWriter {
     this.bytes[this.length++] = byte
   }
 
+  int16(value: number): void {
+    this.bytes[this.length] = value >> 8
+    this.bytes[this.length + 1] = value
+    this.length += 2
+  }
+
+  int32(value: number): void {
+    this.bytes[this.length] = value >> 24
+    this.bytes[this.length + 1] = value >> 16
+    this.bytes[this.length + 2] = value >> 8
+    this.bytes[this.length + 3] = value
+    this.length += 4
+  }
+
   add(source: Buffer, from: number, to: number): void {
     const { bytes, length } = this
     if (to - from > MAX_LOOP_BYTES) source.copy(bytes, length, from, to)

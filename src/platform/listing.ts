@@ -1,5 +1,6 @@
 import type { Drift, Quarantined } from '#src/model/listing.ts'
 import type { Answer } from './answer.ts'
+import type { WrittenRow } from './written-row.ts'
 
 /*
  * A listing is pulled, step by step, while it comes over the network:
@@ -64,17 +65,9 @@ export type GoodRow<Row> = {
   readonly altered: readonly string[]
   /** Approximate size. */
   readonly bytes: number
-  /** Null if it was parsed, and must still be written in the form of COPY. */
-  readonly written: WrittenRow | null
+  readonly written: WrittenRow
   /** The text that is stored if it is quarantined after all, see `Quarantined.raw`. */
   declared(): string | null
-}
-
-/** A row in the form in which it is stored. */
-export type WrittenRow = {
-  readonly fingerprint: string
-  /** Returns its columns but the id, in the text format of COPY, with a tab before each, one character for each byte. */
-  columns(): string
 }
 
 /** The totals of a listing. */

@@ -15,6 +15,7 @@ import type { AnswerHead } from './post.ts'
 import { AnswerTooLarge, giveBack, readWhole } from './read-body.ts'
 import { NOTHING_ALTERED, parseRow, type RowKind } from './read-rows.ts'
 import { RowScanner } from './row-scanner.ts'
+import { rowWriter, type WrittenRow } from './written-row.ts'
 
 /** The body of a listing after its rows. */
 export type ScannedListing = {
@@ -66,6 +67,7 @@ class ListingReader<Row, Wire> {
 
   readonly #kind: RowKind<Row, Wire>
   readonly #find: FindKnown
+  readonly #write: (row: AnyRow) => WrittenRow
   readonly #scanner: RowScanner
   #drift: ReturnType<typeof openDrift>
   /** Null before the rows begin, and if rows of this kind are never plain. */
@@ -81,6 +83,7 @@ class ListingReader<Row, Wire> {
   constructor(kind: RowKind<Row, Wire>, find: FindKnown) {
     this.#kind = kind
     this.#find = find
+    this.#write = rowWriter(kind.declaration)
     this.#drift = openDrift(kind.declared)
     this.#scanner = new RowScanner(kind.path, {
       restart: () => this.#restart(),
@@ -201,7 +204,7 @@ class ListingReader<Row, Wire> {
       row,
       altered,
       bytes: text?.length ?? 0,
-      written: null,
+      written: this.#write(row as AnyRow),
       declared,
     }
   }

@@ -1,25 +1,37 @@
 import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { copyField, OpenCopy, textArray } from '#src/db/copy.ts'
+import { BinaryRows, rowStart } from '#src/db/binary-rows.ts'
+import { copyRows, OpenCopy } from '#src/db/copy.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 
-/** What Postgres has of these, written as COPY's text. */
+/** What Postgres has of these. */
 async function throughCopy(store: TestStore, values: readonly (string | null)[]) {
   return inTransaction(store.pool, async client => {
-    await client.query('create temp table copied (n int, value text, list text[]) on commit drop')
-    const lines = values.map((value, n) => {
-      const list = value === null ? undefined : [value, `${value},${value}`]
-      return `${n}\t${copyField(value)}\t${copyField(textArray(list))}\n`
-    })
-    const copy = new OpenCopy(client, 'copied (n, value, list)')
-    await copy.write(lines)
-    await copy.end()
-    const { rows } = await client.query('select value, list from copied order by n')
-    return rows
+    await client.query('create temp table copied (n int8, value text, list text[]) on commit drop')
+    const rows = new BinaryRows(64)
+    for (const [n, value] of values.entries()) {
+      rows.begin(rowStart(3))
+      rows.integer(n)
+      rows.text(value)
+      rows.texts(value === null ? [] : [value, `${value},${value}`])
+    }
+    expect(await copyRows(client, 'copied (n, value, list)', rows.take())).toBe(values.length)
+    return (await client.query('select value, list from copied order by n')).rows
   })
 }
+
+/** A row of one number. */
+function numbered(n: number): Buffer {
+  const rows = new BinaryRows(64)
+  rows.begin(rowStart(1))
+  rows.integer(n)
+  return rows.take()
+}
+
+/** What Postgres cannot read as a row of one number. */
+const WRONG = Buffer.from([0, 1, 0, 0, 0, 1, 7])
 
 /** Each of what COPY reads specially, alone and among others. */
 const SPECIAL = [
@@ -68,15 +80,20 @@ test('COPY keeps any text unchanged', async () => {
 test('a COPY stays open from one write to the next, and makes way once it has ended', async () => {
   await using store = await openTestStore()
   const stored = await inTransaction(store.pool, async client => {
-    await client.query('create temp table copied (n int) on commit drop')
+    await client.query('create temp table copied (n int8) on commit drop')
     const copy = new OpenCopy(client, 'copied')
-    for (let n = 0; n < 20; n++) await copy.write([`${n}\n`])
+    const rows = new BinaryRows(64)
+    for (let n = 0; n < 20; n++) {
+      rows.begin(rowStart(1))
+      rows.integer(n)
+      await copy.write([rows.take()]) // its buffers are used again
+    }
     await copy.write([])
-    const count = client.query('select count(*)::int as n from copied')
+    const sum = client.query('select sum(n)::int as n from copied')
     await copy.end()
-    return (await count).rows[0].n
+    return (await sum).rows[0].n
   })
-  expect(stored).toBe(20)
+  expect(stored).toBe(190)
 })
 
 test.each([1, 1_000])(
@@ -84,37 +101,37 @@ test.each([1, 1_000])(
   async writes => {
     await using store = await openTestStore()
     await inTransaction(store.pool, async client => {
-      await client.query('create temp table copied (n int) on commit drop; savepoint before')
+      await client.query('create temp table copied (n int8) on commit drop; savepoint before')
       const copy = new OpenCopy(client, 'copied')
       let written = 0
       const work = async () => {
         for (; written < writes; written++) {
-          await copy.write(['x\n'])
+          await copy.write([WRONG])
           if (written > 0) await setTimeout(1)
         }
         await copy.end()
       }
-      await expect(work()).rejects.toMatchObject({ code: '22P02' })
+      await expect(work()).rejects.toMatchObject({ code: '08P01' })
       expect(written).toBeLessThan(1_000)
       await client.query('rollback to savepoint before')
     })
   },
 )
 
-test('lines that cannot be made, or are not wanted any more, leave a connection that serves on', async () => {
+test('rows that cannot be made, or are not wanted any more, leave a connection that serves on', async () => {
   await using store = await openTestStore()
   function* broken() {
-    yield '1\n'
-    throw new Error('no more lines')
+    yield numbered(1)
+    throw new Error('no more rows')
   }
   await inTransaction(store.pool, async client => {
-    await client.query('create temp table copied (n int) on commit drop; savepoint before')
+    await client.query('create temp table copied (n int8) on commit drop; savepoint before')
     const copy = new OpenCopy(client, 'copied')
-    await copy.write(['0\n'])
-    await expect(copy.write(broken())).rejects.toThrow('no more lines')
+    await copy.write([numbered(0)])
+    await expect(copy.write(broken())).rejects.toThrow('no more rows')
     await client.query('rollback to savepoint before')
     const other = new OpenCopy(client, 'copied')
-    await other.write(['0\n'])
+    await other.write([numbered(0)])
     await other.abort()
     await other.abort()
     await client.query('rollback to savepoint before')
@@ -132,7 +149,7 @@ test('that Postgres refuses a COPY is thrown by what comes next, and by nothing 
       const done = inTransaction(store.pool, async client => {
         const copy = new OpenCopy(client, 'ferry.no_such_table (n)')
         await setTimeout(100)
-        if (next === 'write') await copy.write(['1\n'])
+        if (next === 'write') await copy.write([numbered(1)])
         else await copy[next]()
       })
       if (next === 'abort') await done

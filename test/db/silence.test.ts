@@ -1,6 +1,7 @@
 import { Client } from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { BinaryRows, rowStart } from '#src/db/binary-rows.ts'
 import { createThrottle } from '#src/db/call-log.ts'
 import { OpenCopy } from '#src/db/copy.ts'
 import { OwnCall } from '#src/db/known-database.ts'
@@ -77,10 +78,13 @@ test.concurrent(
   async () => {
     await using harness = await setup()
     await harness.direct.query('create table public.copied (line text)')
+    const rows = new BinaryRows(1024)
     function* lines() {
       for (let n = 0; n < 400; n++) {
         if (n === 40) failOver(harness.proxy)
-        yield `${'x'.repeat(100_000)}\n`
+        rows.begin(rowStart(1))
+        rows.text('x'.repeat(100_000))
+        yield rows.take()
       }
     }
     const work = inTransaction(harness.pool, async client => {

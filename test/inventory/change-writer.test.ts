@@ -7,7 +7,8 @@ import { ChangeWriter } from '#src/inventory/publish/change-writer.ts'
 import type { Changes } from '#src/inventory/publish/compare.ts'
 import { startRun } from '#src/inventory/runs/ledger.ts'
 import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
-import type { AlertRule } from '#src/model/alert-rule.ts'
+import { ALERT_RULE, type AlertRule } from '#src/model/alert-rule.ts'
+import { rowWriter } from '#src/platform/written-row.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { ON_VERSIONS } from '#test/support/locks.ts'
 import { NEW_RUN, NOTHING_CHANGED } from '#test/support/runs.ts'
@@ -174,13 +175,17 @@ function adding(id: number, bytes: number): Changes<AlertRule> {
 }
 
 function added(ids: readonly number[]): Changes<AlertRule> {
-  const fingerprint = '00000000-0000-0000-0000-000000000001'
   const rows = rules(ids).map(rule => ({ ...ruleOf(rule), ds_type: `source ${rule.id}` }))
   return {
-    added: rows.map(row => ({ id: `${row.id}`, row, fingerprint, flags: undefined, altered: undefined })),
+    added: rows.map(row => {
+      const { fingerprint, columns } = WRITE(row)
+      return { id: `${row.id}`, row, fingerprint, flags: undefined, altered: [], columns: columns() }
+    }),
     changed: [],
     began: [],
     ended: [],
     bytes: 0,
   }
 }
+
+const WRITE = rowWriter(ALERT_RULE)

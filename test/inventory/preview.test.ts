@@ -96,7 +96,8 @@ test('samples are the first changes of each kind, without those of an attempt th
       row,
       fingerprint: '',
       flags: undefined,
-      altered: undefined,
+      altered: [],
+      columns: '',
     }))
     return samples.write({ added: versions, changed: versions, began: [], ended: [], bytes: 0 })
   }

@@ -14,7 +14,7 @@ function openReader(
   write: ChangeSink<string>['write'],
   listed: ListedRows = createIdSet(),
 ) {
-  const source = { accountIdOf: () => null, canonical: (row: string) => row, isFiring: null }
+  const source = { accountIdOf: () => null, isFiring: null }
   return new Reader<string>(source, listed, { ...UNMARKED, write }, compare)
 }
 
@@ -24,7 +24,8 @@ function rowsFrom(
   count: number,
   idOf: (position: number) => string = String,
 ): ListingStep<string> {
-  const row = { kind: 'good' as const, row: '', altered: [], digest: '', bytes: 1, written: null }
+  const written = { fingerprint: '', columns: () => '' }
+  const row = { kind: 'good' as const, row: '', altered: [], digest: '', bytes: 1, written }
   const rows = Array.from({ length: count }, (_, n) => from + n)
   return {
     kind: 'rows',

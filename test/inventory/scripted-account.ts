@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { InventoryAccount, InventoryContext } from '#src/inventory/context.ts'
 import { createKnownRows } from '#src/inventory/read/known-rows.ts'
 import { type SyncRequest, syncInventory } from '#src/inventory/sync.ts'
-import type { AlertRule } from '#src/model/alert-rule.ts'
+import { ALERT_RULE, type AlertRule } from '#src/model/alert-rule.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { Answer } from '#src/platform/answer.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
@@ -19,6 +19,7 @@ import {
 import { stringifyLossless } from '#src/platform/lossless-json.ts'
 import { refusedByPlatform } from '#src/platform/refusal.ts'
 import { ALERT_RULES } from '#src/platform/row-kinds.ts'
+import { rowWriter } from '#src/platform/written-row.ts'
 import type { FerryHarness } from '#test/support/ferry-harness.ts'
 import { mcpPage } from '#test/support/mcp-list.ts'
 import { alertRuleWire } from '#test/support/wire.ts'
@@ -157,18 +158,22 @@ function readRow(position: number, row: Listed, digest: string): ReadRow<AlertRu
   const id = row.broken === 'without an id' ? null : `${row.id}`
   if (row.broken) return { kind: 'quarantined', digest, position, id, reason: 'broken', raw: null }
   const declared = () => null
+  const rule = ruleOf(row)
+  const written = WRITE(rule)
   return {
     kind: 'good',
     digest,
     position,
     id: `${row.id}`,
-    row: ruleOf(row),
+    row: rule,
     altered: [],
     bytes: 100,
-    written: null,
+    written,
     declared,
   }
 }
+
+const WRITE = rowWriter(ALERT_RULE)
 
 /** What is stored of it. */
 export function ruleOf({ id, folder, name, firing = false, createdAtS = 0n }: Listed): AlertRule {

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { ALERT_RULE, type AlertRule } from '#src/model/alert-rule.ts'
-import { canonicalAlertRule, canonicalMcpServer, fingerprint, uuidOf } from '#src/model/fingerprint.ts'
+import { canonicalForm, fingerprint, uuidOf } from '#src/model/fingerprint.ts'
 import { MCP_SERVER, type McpServer } from '#src/model/mcp-server.ts'
+
+const canonicalAlertRule = canonicalForm(ALERT_RULE)
+const canonicalMcpServer = canonicalForm(MCP_SERVER)
 
 const RULE: AlertRule = {
   id: 1n,

@@ -250,7 +250,7 @@ test('a row that is known can be read all the same', async () => {
     good.map(({ declared, row, written, ...same }) => ({
       ...same,
       name: row.name,
-      written: written && [written.fingerprint, written.columns()],
+      written: [written.fingerprint, written.columns()],
       declared: declared(),
     }))
   expect(told(again)).toEqual(told(taken))

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import { expect } from 'vitest'
-import type { McpServer } from '#src/model/mcp-server.ts'
+import { MCP_SERVER, type McpServer } from '#src/model/mcp-server.ts'
 import type { CallContext, PlatformClient } from '#src/platform/client.ts'
 import type { McpPage } from '#src/platform/list-page.ts'
 import { listMcpServers } from '#src/platform/mcp-listing.ts'
 import { readRow } from '#src/platform/read-rows.ts'
 import { MCP_SERVERS } from '#src/platform/row-kinds.ts'
+import { rowWriter } from '#src/platform/written-row.ts'
 import { collectRows } from './collect-rows.ts'
 
 export type McpRequest = { readonly page: number; readonly limit: number }
@@ -58,10 +59,12 @@ function listed(raw: unknown, position: number): McpPage['servers'][number] {
     position,
     id: `${id}`,
     bytes: json.length,
-    written: null,
+    written: WRITE(read.row),
     declared: () => json,
   }
 }
+
+const WRITE = rowWriter(MCP_SERVER)
 
 /** Lists all servers and returns what that came to, beside their rows. */
 export async function readServers(

@@ -1,14 +1,12 @@
 import { expect } from 'vitest'
-import { copyField } from '#src/db/copy.ts'
-import { ALERT_RULE_VERSIONS } from '#src/inventory/versioned-tables.ts'
 import { ALERT_RULE, type AlertRule } from '#src/model/alert-rule.ts'
-import type { AnyRow } from '#src/model/fields.ts'
-import { canonicalAlertRule, fingerprint } from '#src/model/fingerprint.ts'
+import { type AnyRow, definitionOf } from '#src/model/fields.ts'
 import { openDrift, type RawRow } from '#src/platform/declared.ts'
 import { stringifyLossless } from '#src/platform/lossless-json.ts'
 import { PlainRows } from '#src/platform/plain-row.ts'
 import { parseRow } from '#src/platform/read-rows.ts'
 import { ALERT_RULES } from '#src/platform/row-kinds.ts'
+import { rowWriter } from '#src/platform/written-row.ts'
 import { alertRuleWire } from './wire.ts'
 
 function parsed(text: Buffer) {
@@ -41,11 +39,9 @@ export function agrees({ plain, drift }: ReturnType<typeof readerAfter>, bytes: 
     for (const name of Object.keys(row) as (keyof AlertRule)[])
       expect(read.row[name]).toStrictEqual(row[name])
     expect([read.id, []]).toEqual([`${id}`, other.altered])
-    const columns = ALERT_RULE_VERSIONS.columns.map(column =>
-      copyField(ALERT_RULE_VERSIONS.textOf(row, column)),
-    )
-    expect(columnsIn(read.written.columns())).toEqual(columnsIn(`\t${columns.join('\t')}`, 'utf8'))
-    expect(read.written.fingerprint).toBe(fingerprint(canonicalAlertRule(row)))
+    const written = WRITE(row)
+    expect(columnsIn(read.written.columns())).toEqual(columnsIn(written.columns()))
+    expect(read.written.fingerprint).toBe(written.fingerprint)
   }
   if (other === null || reads.includes(null)) {
     expect(reads).toEqual([null, null])
@@ -57,10 +53,19 @@ export function agrees({ plain, drift }: ReturnType<typeof readerAfter>, bytes: 
   return true
 }
 
+const WRITE = rowWriter(ALERT_RULE)
+const LABELS = definitionOf(ALERT_RULE.fields).indexOf('labels')
+
 /** The columns as Postgres reads them: the order of labels says nothing, and of two the last counts. */
-function columnsIn(copied: string, encoding: 'latin1' | 'utf8' = 'latin1'): unknown[] {
-  const [before, ...columns] = Buffer.from(copied, encoding).toString().split('\t')
-  expect(before).toBe('')
-  const labels = ALERT_RULE_VERSIONS.columns.indexOf('labels')
-  return columns.map((column, n) => (n === labels && column !== '\\N' ? JSON.parse(column) : column))
+function columnsIn(copied: string): unknown[] {
+  const bytes = Buffer.from(copied, 'latin1')
+  const columns: unknown[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const length = bytes.readInt32BE(at)
+    at += 4
+    const value = length === -1 ? null : bytes.subarray(at, at + length)
+    columns.push(columns.length === LABELS && value ? [value[0], JSON.parse(`${value.subarray(1)}`)] : value)
+    at += Math.max(length, 0)
+  }
+  return columns
 }

@@ -1,8 +1,6 @@
 import type { PoolClient } from 'pg'
-import { from as copyFrom } from 'pg-copy-streams'
-import { copyField } from '#src/db/copy.ts'
-import { hexOfHash } from '#src/imports/spellings.ts'
-import { BinaryRows, rowStart } from './binary-rows.ts'
+import { BinaryRows, rowStart } from '#src/db/binary-rows.ts'
+import { copyRows } from '#src/db/copy.ts'
 import type { Staging } from './staging.ts'
 
 /** How many bytes are sent to Postgres at a time; while it stores them, as many again are gathered. */
@@ -11,27 +9,29 @@ const COPY_BYTES = 1024 * 1024
 /** Writes rows by COPY into the tables of a staging, on the connection of its transaction. Hashes are 16 bytes of latin1. */
 export class StagingWriter {
   readonly #client: PoolClient
-  readonly #id: bigint
   readonly #targets: Record<'recipients' | 'repeated' | 'rejects' | 'leftOut', string>
   readonly #recipientStart: Buffer
   readonly #repeatedStart = rowStart(1)
+  readonly #rejectStart: Buffer
+  readonly #leftOutStart: Buffer
   readonly #recipients = new BinaryRows(COPY_BYTES * 2)
   readonly #repeated = new BinaryRows(COPY_BYTES / 16)
-  #rejects = ''
-  #leftOut = ''
+  readonly #rejects = new BinaryRows(COPY_BYTES / 16)
+  readonly #leftOut = new BinaryRows(COPY_BYTES / 16)
   /** How many recipients Postgres has, and the COPY under way. */
   #written = 0
   #copying = Promise.resolve(0)
 
   constructor(client: PoolClient, { id, tables }: Staging) {
     this.#client = client
-    this.#id = id
     this.#recipientStart = rowStart(8, id)
+    this.#rejectStart = rowStart(7, id)
+    this.#leftOutStart = rowStart(6, id)
     this.#targets = {
-      recipients: `${tables.recipients} (import_id, line, recipient_hash, "all", component_ids, locale, recipient, raw) from stdin (format binary)`,
-      repeated: 'pg_temp.import_repeated (recipient_hash) from stdin (format binary)',
-      rejects: `${tables.rejects} (import_id, line, origin, reason, "column", message, raw) from stdin`,
-      leftOut: `${tables.leftOut} (import_id, line, kind, reason, recipient_hash, recipient) from stdin`,
+      recipients: `${tables.recipients} (import_id, line, recipient_hash, "all", component_ids, locale, recipient, raw)`,
+      repeated: 'pg_temp.import_repeated (recipient_hash)',
+      rejects: `${tables.rejects} (import_id, line, origin, reason, "column", message, raw)`,
+      leftOut: `${tables.leftOut} (import_id, line, kind, reason, recipient_hash, recipient)`,
     }
   }
 
@@ -54,14 +54,19 @@ export class StagingWriter {
   }
 
   reject(row: { line: number; reason: string; column: string | null; message: string; raw: string }): void {
-    const texts = [row.column, row.message, row.raw].map(copyField).join('\t')
-    this.#rejects += `${this.#id}\t${row.line}\tfile\t${row.reason}\t${texts}\n`
+    const rows = this.#rejects
+    rows.begin(this.#rejectStart)
+    rows.integer(row.line)
+    for (const text of ['file', row.reason, row.column, row.message, row.raw]) rows.text(text)
   }
 
   leftOut(row: { line: number; reason: string; hash: string | null; recipient: string | null }): void {
-    const uuid = row.hash === null ? null : hexOfHash(row.hash)
-    const texts = [row.reason, uuid, row.recipient].map(copyField).join('\t')
-    this.#leftOut += `${this.#id}\t${row.line}\tsuppressed\t${texts}\n`
+    const rows = this.#leftOut
+    rows.begin(this.#leftOutStart)
+    rows.integer(row.line)
+    for (const text of ['suppressed', row.reason]) rows.text(text)
+    rows.uuid(row.hash)
+    rows.text(row.recipient)
   }
 
   /** Waits until there is room for more rows. Call it regularly: rows are held in memory between two calls. */
@@ -77,23 +82,15 @@ export class StagingWriter {
 
   async #flush(more: number): Promise<void> {
     const targets = this.#targets
-    if (this.#recipients.size > more) await this.#copy(targets.recipients, () => this.#recipients.take())
-    if (this.#repeated.size > more) await this.#copy(targets.repeated, () => this.#repeated.take())
-    if (this.#rejects.length > more) {
-      const lines = Buffer.from(this.#rejects)
-      this.#rejects = ''
-      await this.#copy(targets.rejects, () => lines)
-    }
-    if (this.#leftOut.length > more) {
-      const lines = Buffer.from(this.#leftOut)
-      this.#leftOut = ''
-      await this.#copy(targets.leftOut, () => lines)
-    }
+    if (this.#recipients.size > more) await this.#copy(targets.recipients, this.#recipients)
+    if (this.#repeated.size > more) await this.#copy(targets.repeated, this.#repeated)
+    if (this.#rejects.size > more) await this.#copy(targets.rejects, this.#rejects)
+    if (this.#leftOut.size > more) await this.#copy(targets.leftOut, this.#leftOut)
   }
 
-  async #copy(target: string, rows: () => Buffer): Promise<void> {
+  async #copy(target: string, rows: BinaryRows): Promise<void> {
     this.#written += await this.#copying
-    const copying = copyInto(this.#client, target, rows())
+    const copying = copyRows(this.#client, target, rows.take())
     this.#copying = copying.then(count => (target === this.#targets.recipients ? count : 0))
     this.#copying.catch(() => {}) // awaited before the next COPY, and at the end
   }
@@ -108,14 +105,4 @@ type StagedRow = {
   readonly locale: string
   readonly recipient: string
   readonly raw: string
-}
-
-/** Copies `data` into `target` (a table, its columns, and the format of `data`). Resolves with the number of rows. */
-export function copyInto(client: PoolClient, target: string, data: Buffer): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const copy = client.query(copyFrom(`copy ${target}`))
-  copy.on('finish', () => resolve(copy.rowCount))
-  copy.on('error', reject)
-  copy.end(data)
-  return promise
 }

@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg'
+import { BinaryRows, rowStart } from '#src/db/binary-rows.ts'
+import { copyRows } from '#src/db/copy.ts'
 import { countOf } from '#src/db/rows.ts'
-import { hexOfHash } from '#src/imports/spellings.ts'
 import { cleanAddress, openRecipientCheck } from '#src/imports/staging/checks/recipient.ts'
 import { counted } from '#src/model/counted.ts'
 import { textOf } from './checks/values.ts'
@@ -12,10 +13,9 @@ import { HEAD, sniffFormat } from './file/sniff.ts'
 import { type FileSource, openSource, peek } from './file/source.ts'
 import { FileRefused } from './file-refused.ts'
 import type { Staging } from './staging.ts'
-import { copyInto } from './staging-writer.ts'
 
-/** How many hashes are sent to Postgres at a time. */
-const COPY_LINES = 10_000
+/** How many bytes of hashes are sent to Postgres at a time. */
+const COPY_BYTES = 64 * 1024
 
 /**
  * Reads the list given by `--suppress` into a table of hashes. It has one recipient a line, or a column of recipients. Throws
@@ -32,17 +32,17 @@ export async function copySuppressions(
   const target = await createSuppressions(client)
   const recipientOf = openRecipientReader(method)
   const unreadable = openUnreadable(source.name)
-  let hashes: string[] = []
-  const flush = async () => {
-    const lines = hashes
-    hashes = []
-    if (lines.length > 0) await copyInto(client, target, Buffer.from(`${lines.join('\n')}\n`))
+  const hashes = new BinaryRows(COPY_BYTES * 2)
+  const flush = async (more: number) => {
+    if (hashes.size > more) await copyRows(client, target, hashes.take())
   }
+  const start = rowStart(1)
   const sink: Sink = {
     row(line, values) {
       const { recipient, fault } = recipientOf(values[RECIPIENT])
-      if (fault === null) hashes.push(hexOfHash(hashOf(recipient)))
-      else unreadable.add(line, fault)
+      if (fault !== null) return unreadable.add(line, fault)
+      hashes.begin(start)
+      hashes.uuid(hashOf(recipient))
     },
     faultOf: values => (recipientOf(values[RECIPIENT]).fault === null ? null : RECIPIENT),
     damaged: (line, _reason, message) => unreadable.add(line, message),
@@ -53,11 +53,11 @@ export async function copySuppressions(
     sink,
     async () => {
       signal.throwIfAborted()
-      if (hashes.length >= COPY_LINES) await flush()
+      await flush(COPY_BYTES)
     },
   )
   unreadable.expectNone()
-  await flush()
+  await flush(0)
   await source.expectUnchanged()
 }
 
@@ -129,7 +129,7 @@ export async function createSuppressions(client: PoolClient): Promise<string> {
   await client.query(
     'create temporary table import_suppressions (recipient_hash uuid not null) on commit drop',
   )
-  return 'pg_temp.import_suppressions (recipient_hash) from stdin'
+  return 'pg_temp.import_suppressions (recipient_hash)'
 }
 
 /** Moves the rows of suppressed recipients to those left out. Returns how many. */

@@ -91,7 +91,7 @@ function changesOf<Row>(
   const versionAt = (n: number): NewVersion<Row> => {
     const { id, row, altered, written, state } = at(rows, n)
     const { fingerprint } = state
-    return { id, row, fingerprint, flags: flagsOf(row), altered, columns: written?.columns() }
+    return { id, row, fingerprint, flags: flagsOf(row), altered, columns: written.columns() }
   }
   return {
     added: found.added.map(versionAt),

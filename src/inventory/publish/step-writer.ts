@@ -8,7 +8,7 @@ import { appearanceOf, type ListedBefore, loadListedBefore } from './appearance.
 import type { Changes } from './compare.ts'
 import { applyFirings } from './firings.ts'
 import type { Opened } from './opened.ts'
-import { closeVersions, copyTarget, type NewVersion, versionLines } from './versions.ts'
+import { closeVersions, copyTarget, type NewVersion, versionRows } from './versions.ts'
 
 /** Firings that begin are written once there are so many, or nothing more is put. */
 const MAX_BEGUN = 20_000
@@ -75,11 +75,11 @@ export class StepWriter<Row> {
     if (versions.length === 0) return
     const { table } = this.#source
     this.#copy ??= new OpenCopy(this.#client, copyTarget(table))
-    const lines = versionLines(table, this.step, versions, row => {
+    const rows = versionRows(table, this.step, versions, row => {
       const how = appeared(row)
       this.#opened.add(row as AnyRow, how)
       return how
     })
-    await this.#copy.write(lines, 'latin1')
+    await this.#copy.write(rows)
   }
 }

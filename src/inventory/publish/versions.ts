@@ -1,9 +1,8 @@
 import type { PoolClient } from 'pg'
-import { copyField, textArray } from '#src/db/copy.ts'
+import { BinaryRows, rowStart } from '#src/db/binary-rows.ts'
 import type { RunStep } from '#src/inventory/runs/ledger.ts'
 import type { Appearance } from '#src/inventory/states.ts'
 import { idArray, type VersionedTable } from '#src/inventory/versioned-tables.ts'
-import { hexOf } from '#src/model/fingerprint.ts'
 
 /** Ends the current versions of `ids` at the instant `at`. Throws if one of them is missing. */
 export async function closeVersions<Row>(
@@ -31,41 +30,53 @@ export type NewVersion<Row> = {
   readonly row: Row
   readonly fingerprint: string
   readonly flags: readonly string[] | undefined
-  readonly altered: readonly string[] | undefined
-  /** See `WrittenRow`; undefined if they are yet to be written. */
-  readonly columns?: string | undefined
+  readonly altered: readonly string[]
+  /** See `WrittenRow`. */
+  readonly columns: string
 }
 
-/** What `versionLines` are written into. */
-export function copyTarget<Row>({ name, idColumn, columns }: VersionedTable<Row>): string {
-  return `${name} (account, valid_from, opened_by_run, ${idColumn}, fingerprint, flags, altered, appeared, ${columns.join(', ')})`
+const COLUMNS = ['opened_by_run', 'account', 'valid_from', 'fingerprint', 'flags', 'altered', 'appeared']
+/** How many bytes are written at a time. */
+const BLOCK_BYTES = 128 * 1024
+
+/** What `versionRows` are written into. */
+export function copyTarget<Row>({ name, definition }: VersionedTable<Row>): string {
+  return `${name} (${[...COLUMNS, ...definition].join(', ')})`
 }
 
 /**
- * Yields a line of COPY for each version that begins at the instant `at`, one character for each byte. `appearanceOf` says how
+ * Yields blocks of rows for `OpenCopy`, one for each version that begins at the instant `at`. `appearanceOf` says how
  * rows without a current version appeared. They come in the order of their ids: in a random one, Postgres takes a tenth more
  * time.
  */
-export function* versionLines<Row>(
-  table: VersionedTable<Row>,
+export function* versionRows<Row>(
+  { definition }: VersionedTable<Row>,
   run: Pick<RunStep, 'account' | 'runId' | 'at'>,
   versions: readonly NewVersion<Row>[],
   appearanceOf: (row: Row) => Appearance | null = () => null,
-): Generator<string> {
-  const shared = bytesOf(`${copyField(run.account)}\t${run.at}\t${run.runId}\t`)
+): Generator<Buffer> {
+  const rows = new BinaryRows(BLOCK_BYTES * 2)
+  const start = rowStart(COLUMNS.length + definition.length, run.runId)
+  const from = microsecondsOf(run.at)
   const sorted = versions.toSorted((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
-  const fingerprints = hexOf(sorted.map(({ fingerprint }) => fingerprint))
-  for (const [n, { id, row, flags, altered, columns }] of sorted.entries()) {
-    const about = `${copyField(textArray(flags))}\t${copyField(textArray(altered))}\t${copyField(appearanceOf(row))}`
-    const written =
-      columns ?? bytesOf(table.columns.map(column => `\t${copyField(table.textOf(row, column))}`).join(''))
-    yield `${shared}${bytesOf(copyField(id))}\t${fingerprints[n]}\t${bytesOf(about)}${written}\n`
+  for (const { row, fingerprint, flags, altered, columns } of sorted) {
+    rows.begin(start)
+    rows.text(run.account)
+    rows.integer(from)
+    rows.uuid(fingerprint)
+    rows.texts(flags ?? [])
+    rows.texts(altered)
+    rows.text(appearanceOf(row))
+    rows.columns(columns)
+    if (rows.size >= BLOCK_BYTES) yield rows.take()
   }
+  if (rows.size > 0) yield rows.take()
 }
 
-/** Returns the bytes of a text, one character each. */
-function bytesOf(text: string): string {
-  return NOT_ASCII.test(text) ? Buffer.from(text).toString('latin1') : text
-}
+/** Postgres counts from the year 2000. */
+const EPOCH = Temporal.Instant.from('2000-01-01T00:00Z')
 
-const NOT_ASCII = /\P{ASCII}/u
+/** Returns an instant that Postgres wrote as it is in binary. */
+function microsecondsOf(at: string): number {
+  return EPOCH.until(at, { largestUnit: 'microseconds' }).microseconds
+}

@@ -4,12 +4,11 @@ import { knownSetCheck } from '#src/inventory/publish/absence.ts'
 import { type ChangeSink, type Compare, type ComparedRow, comparer } from '#src/inventory/publish/compare.ts'
 import type { InventorySource, ListRequest } from '#src/inventory/source.ts'
 import type { Integer } from '#src/model/fields.ts'
-import { fingerprint } from '#src/model/fingerprint.ts'
 import type { Drift } from '#src/model/listing.ts'
 import { joinDrift } from '#src/platform/declared.ts'
-import type { GoodRow, ListedRow, ListingStep, ReadRow, WrittenRow } from '#src/platform/listing.ts'
+import type { GoodRow, ListedRow, ListingStep, ReadRow } from '#src/platform/listing.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
-import type { ListedRows, RowState } from './listed-rows.ts'
+import type { ListedRows } from './listed-rows.ts'
 import { Quarantine } from './quarantine.ts'
 
 /** What the listings of an inventory came to, beside the changes that were passed on. */
@@ -95,7 +94,7 @@ class Part<Row> extends Tally {
 type Block<Row> = (ComparedRow<Row> & Pick<GoodRow<Row>, 'digest'> & { readonly listed: number })[]
 
 /** What a reader needs to know of its source. */
-type ReadSource<Row> = Pick<InventorySource<Row>, 'accountIdOf' | 'canonical' | 'isFiring'>
+type ReadSource<Row> = Pick<InventorySource<Row>, 'accountIdOf' | 'isFiring'>
 
 /** Takes the steps of listings, one listing after the other, lists their rows, and passes on what changes. */
 export class Reader<Row> {
@@ -216,7 +215,7 @@ export class Reader<Row> {
     const accountId = this.#source.accountIdOf(row)
     if (accountId !== null) part.accountIds.add(accountId)
     if (this.#changes === null) return
-    const state = this.#stateOf(row, written)
+    const state = { fingerprint: written.fingerprint, isFiring: this.#source.isFiring?.(row) ?? false }
     const before = this.#listed.recall(listed, state.fingerprint)
     if (before && !before.isChanged && before.wasFiring === state.isFiring) {
       this.#listed.learn(listed, digest, state)
@@ -225,14 +224,6 @@ export class Reader<Row> {
     // Without what was parsed beside the row: it would be kept until the block is written.
     part.block.push({ listed, id, row, altered, digest, bytes, written, state, before })
     part.blockBytes += bytes
-  }
-
-  #stateOf(row: Row, written: WrittenRow | null): RowState {
-    const { canonical, isFiring } = this.#source
-    return {
-      fingerprint: written?.fingerprint ?? fingerprint(canonical(row)),
-      isFiring: isFiring?.(row) ?? false,
-    }
   }
 
   /** Says why a row whose id was there before is not applied. */

@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest'
-import { BinaryRows, rowStart } from '#src/imports/staging/binary-rows.ts'
+import { BinaryRows, rowStart } from '#src/db/binary-rows.ts'
 
 /** The lengths of the texts of rows that have one text each. */
 function lengthsIn(copy: Buffer): number[] {
   const lengths: number[] = []
-  for (let at = 19; copy.readInt16BE(at) !== -1; at += 6 + (lengths.at(-1) ?? 0)) {
-    lengths.push(copy.readInt32BE(at + 2))
-  }
+  for (let at = 0; at < copy.length; at += 6 + (lengths.at(-1) ?? 0)) lengths.push(copy.readInt32BE(at + 2))
   return lengths
 }
 
@@ -19,7 +17,6 @@ test('a row may be much longer than what there was room for', () => {
   }
   expect(rows.size).toBe(lengths.reduce((sum, length) => sum + 6 + 2 * length, 0))
   const copy = rows.take()
-  expect(copy.subarray(0, 11).toString('latin1')).toBe('PGCOPY\n\xff\r\n\0')
   expect(lengthsIn(copy)).toEqual(lengths.map(length => 2 * length))
 })
 
