@@ -7,6 +7,7 @@ import {
   listChanges,
   loadChangePage,
 } from '#src/inventory/history/changes.ts'
+import { addRun } from '#test/support/runs.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 
@@ -195,4 +196,26 @@ test('the whole list has what the pages have, whatever is asked for and however 
       expect(await countChanges(store.pool, filter, limit)).toBe(first.length)
     }
   }
+})
+
+test('a first reading is a change of the folders whose rules it found, and of no others', async () => {
+  await using store = await openTestStore()
+  const readings = [
+    { account: 'a', folder: 1, minute: 1 },
+    { account: 'a', folder: 2, minute: 2 },
+    { account: 'B', folder: 3, minute: 2 },
+  ]
+  for (const { account, folder, minute } of readings) {
+    await addRun(store.pool, { account, end: { appliedAt: at(minute), firstRead: 1 } })
+    const rule = { account, id: `${folder}0`, name: `of ${folder}`, folder }
+    await insertRuleVersion(store.pool, { ...rule, from: at(minute), appeared: 'first reading' })
+  }
+  await insertRuleVersion(store.pool, { account: 'a', id: '11', name: 'added', folder: 1, from: at(2) })
+  const changesOf = async (folder: bigint) => {
+    const { found } = await pages(store, { folder }, 10)
+    return found.map(({ account, change, at: when }) => [account, change, when.getUTCMinutes()].join(' '))
+  }
+  expect(await changesOf(1n)).toEqual(['a added 2', 'a first reading 1'])
+  expect(await changesOf(2n)).toEqual(['a first reading 2'])
+  expect(await changesOf(3n)).toEqual(['B first reading 2'])
 })

@@ -3,6 +3,8 @@ import { rejectRun } from '#src/inventory/holds/approve.ts'
 import { REPEATED, REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { openTestStore } from '#test/support/store.ts'
+import { insertFiring, insertRuleVersion } from '#test/support/versions.ts'
 
 test('a rule whose removal is held or rejected is not known to fire, from the first reading without it to the one that has it again', async () => {
   await using harness = await openFerryHarness({ rules: 0, servers: 0 })
@@ -62,4 +64,23 @@ test('a rule whose row was quarantined is not known to fire; one that came twice
   expect(await query('select id from ferry_internal.unseen_since(array[$1::bigint])', [run])).toEqual([
     { id: '3' },
   ])
+})
+
+test('a firing counts from the instant at which it began, and no longer at that of its end', async () => {
+  await using store = await openTestStore()
+  const [began, ended] = ['2026-01-01T03:12:00Z', '2026-01-01T03:20:00Z']
+  await insertRuleVersion(store.pool, { id: 1n, name: 'disk', from: '2026-01-01T00:00:00Z' })
+  await insertRuleVersion(store.pool, { id: 2n, name: 'load', from: '2026-01-01T00:00:00Z' })
+  await insertFiring(store.pool, { id: 1n, from: began, to: ended })
+  await insertFiring(store.pool, { id: 2n, from: began })
+  const firingAt = async (at: string) => {
+    const { rows } = await store.pool.query(
+      'select name, fired_for::text as for from ferry.firing_at($1) order by id',
+      [at],
+    )
+    return rows.map(row => `${row.name} ${row.for}`)
+  }
+  expect(await firingAt('2026-01-01T03:11:59.999999Z')).toEqual([])
+  expect(await firingAt(began)).toEqual(['disk 00:00:00', 'load 00:00:00'])
+  expect(await firingAt(ended)).toEqual(['load 00:08:00'])
 })

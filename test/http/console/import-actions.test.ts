@@ -259,6 +259,8 @@ describe('resolving', () => {
       409,
       expect.stringContaining('the uncertain batches have changed since you looked at them'),
     ])
+    const { doubt: _, ...unsaid } = fields
+    expect((await sendForm(harness.http.address + path, unsaid)).status).toBe(409)
     const one = `/imports/${id}/batches/${first}/sent`
     const about = hiddenFields((await harness.page(one)).text)
     await resolveUncertain(pool, id, 'resend', ADA, { batchId: first ?? null })
