@@ -78,8 +78,7 @@ async function saveNight(pool: Pool, night: number, rules: readonly AlertRule<bi
 }
 
 function versionOf(row: AlertRule<bigint>): NewVersion<AlertRule<bigint>> {
-  const { fingerprint, columns } = WRITE(row)
-  return { id: `${row.id}`, row, fingerprint, flags: undefined, altered: [], columns: columns() }
+  return { id: `${row.id}`, row, flags: undefined, altered: [], written: WRITE(row) }
 }
 
 const WRITE = rowWriter(ALERT_RULE)

@@ -3,7 +3,6 @@ import { cpus, loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { setFlagsFromString } from 'node:v8'
 import { around } from './around.ts'
 import { asOf } from './as-of.ts'
 import { coldSync } from './cold-sync.ts'
@@ -85,9 +84,6 @@ class Interrupted extends Error {
 }
 
 const RESULTS = new URL('results/', import.meta.url)
-
-// As `src/cli/ferry.ts` does.
-setFlagsFromString('--no-allocation-site-pretenuring')
 
 const { values: options, positionals } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, long: { type: 'boolean', default: false } },

@@ -72,9 +72,7 @@ async function openWarmSandbox(lab: Lab, rules: number): Promise<SandboxProcess>
 async function inOwnProcess(lab: Lab, account: Record<string, string>, rules: number): Promise<Synced> {
   const settings = { DATABASE_URL: await lab.openDatabase(), ...account }
   const task: SyncTask = { settings, rules }
-  const child = fork(CHILD, [JSON.stringify(task)], {
-    execArgv: ['--max-semi-space-size=2', '--no-allocation-site-pretenuring'],
-  })
+  const child = fork(CHILD, [JSON.stringify(task)], { execArgv: ['--max-semi-space-size=2'] })
   lab.defer(() => end(child))
   const gone = once(child, 'exit').then(([code]): [Synced] => {
     return [{ seconds: null, residentMb: null, message: `the process ended with ${code}` }]

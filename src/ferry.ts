@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { flushCompileCache } from 'node:module'
 import { hostname } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { type FerryAccount, limitsOf, openAccounts } from '#src/ferry/accounts.ts'
@@ -75,6 +77,7 @@ const RETRY_FOR_MS = 3_000
  */
 export async function openFerry(config: Config, options: OpenOptions): Promise<Ferry> {
   const { log, observer } = options
+  keepRowsYoung()
   await using opened = new AsyncDisposableStack()
   const { pool, ...store } = await openStore(config, options, opened)
   const limitOf = limitsOf(config.accounts)
@@ -214,4 +217,13 @@ async function openPostgres(
     embedded: how,
     postgresEnded: ended,
   }
+}
+
+/**
+ * V8 would put what is like objects that lived a little longer, as rows do until they are written, among the old ones. There it
+ * keeps alive whatever it refers to until all memory is looked through: a first sync would take a tenth more time.
+ */
+function keepRowsYoung(): void {
+  flushCompileCache() // what is compiled under other flags is compiled anew
+  setFlagsFromString('--no-allocation-site-pretenuring')
 }

@@ -1,14 +1,9 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
 
 // Keeps the compiled sources, if this user may write there. A command then starts in a third of the time.
 enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/ferry', import.meta.url)))
-
-// What is like objects that lived a little longer, as rows do until they are written, V8 would put among the old ones. There it
-// keeps alive whatever it refers to until all memory is looked through: a first sync would take a tenth more time.
-setFlagsFromString('--no-allocation-site-pretenuring')
 
 // A log line that cannot be written, as on a full disk, must not end the work.
 process.stderr.on('error', () => {})

@@ -19,12 +19,11 @@ export function rowStart(columns: number, first?: bigint): Buffer {
 /** Gathers rows in two buffers that are used in turns and grow as needed. */
 export class BinaryRows {
   #buffer: Buffer
-  #other: Buffer
+  #other: Buffer | null = null
   #at = 0
 
   constructor(size: number) {
     this.#buffer = Buffer.allocUnsafe(size)
-    this.#other = Buffer.allocUnsafe(size)
   }
 
   /** How many bytes have been gathered. */
@@ -38,12 +37,12 @@ export class BinaryRows {
     this.#at += start.copy(this.#buffer, this.#at)
   }
 
-  /** A number that int8 holds and JavaScript exactly, not negative. */
+  /** A number that int8 holds and JavaScript exactly. */
   integer(value: number): void {
     this.#room(12)
     this.#int32(8)
     this.#int32(Math.floor(value / 2 ** 32))
-    this.#at = this.#buffer.writeUInt32BE(value % 2 ** 32, this.#at)
+    this.#int32((value % 2 ** 32) | 0)
   }
 
   boolean(value: boolean): void {
@@ -86,7 +85,9 @@ export class BinaryRows {
   /** Returns what has been gathered. The buffer is valid until the next but one call. */
   take(): Buffer {
     const taken = this.#buffer.subarray(0, this.#at)
-    ;[this.#buffer, this.#other] = [this.#other, this.#buffer]
+    const other = this.#other ?? Buffer.allocUnsafe(this.#buffer.length)
+    this.#other = this.#buffer
+    this.#buffer = other
     this.#at = 0
     return taken
   }

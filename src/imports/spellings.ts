@@ -43,6 +43,6 @@ export function openRecipientHashBytes(
 }
 
 /** The hash that `openRecipientHashBytes` made, in hexadecimal digits. */
-export function hexOfHash(bytes: string): string {
+function hexOfHash(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString('hex')
 }

@@ -1,6 +1,5 @@
 /* The bytes that take JSON apart. */
 
-export const TAB = 0x09
 export const QUOTE = 0x22
 export const COMMA = 0x2c
 export const MINUS = 0x2d

@@ -40,7 +40,7 @@ function columnsOf(row: AnyRow, columns: readonly (readonly [name: string, kind:
 /** The length of a column that is null. */
 export const NULL = -1
 /** By how much a column may be longer than its text. */
-export const MAX_MORE_BYTES = 16
+const MAX_MORE_BYTES = 16
 
 const JSONB_VERSION = 1
 const NEGATIVE_NUMERIC = 0x4000

@@ -33,8 +33,11 @@ function numbered(n: number): Buffer {
 /** What Postgres cannot read as a row of one number. */
 const WRONG = Buffer.from([0, 1, 0, 0, 0, 1, 7])
 
-/** Each of what COPY reads specially, alone and among others. */
+/** What COPY as text, JSON or an array would read specially, and characters of two to four bytes, alone and among others. */
 const SPECIAL = [
+  'é',
+  '日',
+  '😀',
   '\\',
   '\t',
   '\n',

@@ -177,10 +177,7 @@ function adding(id: number, bytes: number): Changes<AlertRule> {
 function added(ids: readonly number[]): Changes<AlertRule> {
   const rows = rules(ids).map(rule => ({ ...ruleOf(rule), ds_type: `source ${rule.id}` }))
   return {
-    added: rows.map(row => {
-      const { fingerprint, columns } = WRITE(row)
-      return { id: `${row.id}`, row, fingerprint, flags: undefined, altered: [], columns: columns() }
-    }),
+    added: rows.map(row => ({ id: `${row.id}`, row, flags: undefined, altered: [], written: WRITE(row) })),
     changed: [],
     began: [],
     ended: [],

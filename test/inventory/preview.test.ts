@@ -94,10 +94,9 @@ test('samples are the first changes of each kind, without those of an attempt th
     const versions = rows.map(row => ({
       id: row,
       row,
-      fingerprint: '',
       flags: undefined,
       altered: [],
-      columns: '',
+      written: { fingerprint: '', columns: () => '' },
     }))
     return samples.write({ added: versions, changed: versions, began: [], ended: [], bytes: 0 })
   }

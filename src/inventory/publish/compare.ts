@@ -89,9 +89,8 @@ function changesOf<Row>(
   found: Differences,
 ): Changes<Row> {
   const versionAt = (n: number): NewVersion<Row> => {
-    const { id, row, altered, written, state } = at(rows, n)
-    const { fingerprint } = state
-    return { id, row, fingerprint, flags: flagsOf(row), altered, columns: written.columns() }
+    const { id, row, altered, written } = at(rows, n)
+    return { id, row, flags: flagsOf(row), altered, written }
   }
   return {
     added: found.added.map(versionAt),

@@ -3,6 +3,7 @@ import { BinaryRows, rowStart } from '#src/db/binary-rows.ts'
 import type { RunStep } from '#src/inventory/runs/ledger.ts'
 import type { Appearance } from '#src/inventory/states.ts'
 import { idArray, type VersionedTable } from '#src/inventory/versioned-tables.ts'
+import type { WrittenRow } from '#src/platform/written-row.ts'
 
 /** Ends the current versions of `ids` at the instant `at`. Throws if one of them is missing. */
 export async function closeVersions<Row>(
@@ -28,11 +29,9 @@ export async function closeVersions<Row>(
 export type NewVersion<Row> = {
   readonly id: string
   readonly row: Row
-  readonly fingerprint: string
   readonly flags: readonly string[] | undefined
   readonly altered: readonly string[]
-  /** See `WrittenRow`. */
-  readonly columns: string
+  readonly written: WrittenRow
 }
 
 const COLUMNS = ['opened_by_run', 'account', 'valid_from', 'fingerprint', 'flags', 'altered', 'appeared']
@@ -55,19 +54,19 @@ export function* versionRows<Row>(
   versions: readonly NewVersion<Row>[],
   appearanceOf: (row: Row) => Appearance | null = () => null,
 ): Generator<Buffer> {
-  const rows = new BinaryRows(BLOCK_BYTES * 2)
+  const rows = new BinaryRows(BLOCK_BYTES / 4)
   const start = rowStart(COLUMNS.length + definition.length, run.runId)
   const from = microsecondsOf(run.at)
   const sorted = versions.toSorted((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
-  for (const { row, fingerprint, flags, altered, columns } of sorted) {
+  for (const { row, flags, altered, written } of sorted) {
     rows.begin(start)
     rows.text(run.account)
     rows.integer(from)
-    rows.uuid(fingerprint)
+    rows.uuid(written.fingerprint)
     rows.texts(flags ?? [])
     rows.texts(altered)
     rows.text(appearanceOf(row))
-    rows.columns(columns)
+    rows.columns(written.columns())
     if (rows.size >= BLOCK_BYTES) yield rows.take()
   }
   if (rows.size > 0) yield rows.take()

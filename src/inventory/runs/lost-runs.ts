@@ -14,12 +14,12 @@ import { type Inventory, RESOURCES } from '#src/model/resource.ts'
  */
 const GRACE_MS = 30_000
 
-/** A COPY that waits for lines so long after it began is that of a suspended worker: others end theirs after some seconds. */
+/** A COPY that waits for rows so long after it began is that of a suspended worker: others end theirs after some seconds. */
 const SUSPENDED_AFTER_MS = 60_000
 
 /**
  * Ends the transactions of workers that were suspended in the middle of writing versions, for they keep their locks: Postgres
- * itself ends those that are idle, but not those that wait for more lines.
+ * itself ends those that are idle, but not those that wait for more rows.
  */
 const END_SUSPENDED_COPIES = `
   select pg_terminate_backend(pid) from pg_stat_activity
