@@ -39,9 +39,9 @@ test("the time to answer is the platform's: an answer that comes slowly is given
 
   await using fast = await openScriptedPlatform(
     (_request, response) => answerJson(response, success([alertRuleWire()])),
-    { requestTimeoutMs: 300 },
+    { requestTimeoutMs: 1_000 },
   )
-  expect(await listRules(fast.client, context, { pause: () => delay(500) })).toMatchObject({
+  expect(await listRules(fast.client, context, { pause: () => delay(1_500) })).toMatchObject({
     ok: true,
     requests: 1,
   })
@@ -51,13 +51,13 @@ test("the wait for another permit is not the platform's time, and it has all of 
   const throttle = createThrottle({
     async onAcquire(n) {
       if (n === 1) return 1_500
-      await delay(450)
+      await delay(2_500)
       return 0
     },
   })
   await using platform = await openScriptedPlatform(
     (_request, response) => void setTimeout(() => answerJson(response, success({})), 200),
-    { throttle, requestTimeoutMs: 300 },
+    { throttle, requestTimeoutMs: 2_000 },
   )
   expect(await importOnce(platform, SMALL_BATCH, context)).toMatchObject({ ok: true, requests: 1 })
   expect(throttle.calls.map(({ state }) => state)).toEqual(['returned', 'finished'])
