@@ -5,6 +5,7 @@ import {
   definitionOf,
   type FieldKind,
   type Integer,
+  textOfValue,
 } from '#src/model/fields.ts'
 import { MCP_SERVER, type McpServer } from '#src/model/mcp-server.ts'
 
@@ -57,17 +58,12 @@ function versionsOf(
     idOf: row => `${row[id]}`,
     definition: definitionOf(fields),
     columns: definitionOf(fields).filter(column => column !== id),
-    textOf: (row, column) => textOf(row[column]),
+    textOf: (row, column) => textOfValue(row[column]),
     kindOf,
     folderColumn: folder,
     folderOf: row => (folder === null ? null : `${row[folder]}`),
     createdAtOf: ({ created_at: at }) => (typeof at === 'number' || typeof at === 'bigint' ? at : null),
   }
-}
-
-function textOf(value: AnyRow[string] | undefined): string | null {
-  if (value === null || value === undefined) return null
-  return typeof value === 'object' ? JSON.stringify(value) : `${value}`
 }
 
 /** Ids as a parameter. One literal of numbers costs a tenth of an array of strings; texts need the driver's quoting. */

@@ -90,3 +90,9 @@ export function definitionOf(fields: Fields): string[] {
 export function fieldsOf(fields: Fields, ...kinds: readonly FieldKind[]): string[] {
   return Object.keys(fields).filter(name => fields[name] && kinds.includes(fields[name].kind))
 }
+
+/** Returns the value of a field as a text, or as JSON if it is an object; null if there is none. */
+export function textOfValue(value: AnyRow[string] | undefined): string | null {
+  if (value === null || value === undefined) return null
+  return typeof value === 'object' ? JSON.stringify(value) : `${value}`
+}

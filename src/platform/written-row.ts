@@ -1,4 +1,10 @@
-import { type AnyRow, type Declaration, definitionOf, type FieldKind } from '#src/model/fields.ts'
+import {
+  type AnyRow,
+  type Declaration,
+  definitionOf,
+  type FieldKind,
+  textOfValue,
+} from '#src/model/fields.ts'
 import { canonicalForm, fingerprint } from '#src/model/fingerprint.ts'
 import { LETTER_T, MINUS, ZERO } from './ascii.ts'
 import { ByteWriter } from './byte-writer.ts'
@@ -24,8 +30,8 @@ export function rowWriter(declaration: Declaration): (row: AnyRow) => WrittenRow
 
 function columnsOf(row: AnyRow, columns: readonly (readonly [name: string, kind: FieldKind])[]): string {
   const texts = columns.map(([name]) => {
-    const value = row[name] ?? null
-    return value === null ? null : Buffer.from(typeof value === 'object' ? JSON.stringify(value) : `${value}`)
+    const text = textOfValue(row[name])
+    return text === null ? null : Buffer.from(text)
   })
   const size = texts.reduce((sum, text) => sum + MAX_MORE_BYTES + (text?.length ?? 0), 0)
   const into = new ByteWriter(size)

@@ -44,7 +44,7 @@ export function copyTarget<Row>({ name, definition }: VersionedTable<Row>): stri
 }
 
 /**
- * Yields blocks of rows for `OpenCopy`, one for each version that begins at the instant `at`. `appearanceOf` says how
+ * Yields blocks for `OpenCopy`, with a row for each version that begins at the instant `at`. `appearanceOf` says how
  * rows without a current version appeared. They come in the order of their ids: in a random one, Postgres takes a tenth more
  * time.
  */
