@@ -44,7 +44,8 @@ export async function processImport(
   const free = head && capacity.take(head.account)
   if (!free) return 'done'
   try {
-    const { status } = await job.run(context, wakeUp, signals)
+    // Another import that is enqueued finds room: without it, its wake-up would be dropped and this import taken again.
+    const { status } = await job.run(context, wakeUp, signals).finally(free)
     const wasActive = isActive(head.status)
     if (wasActive && (status === 'succeeded' || status === 'held')) await logImportEnd(context, importId)
     if (status === 'stopped') return 'given back'
@@ -54,8 +55,6 @@ export async function processImport(
       { import: importId, error: reasonOf(error) },
       'Processing an import failed; the reconciler enqueues it again.',
     )
-  } finally {
-    free()
   }
   return 'done'
 }

@@ -15,6 +15,8 @@ async function setup() {
   const state = {
     enqueued: 0,
     added: [] as string[],
+    /** Whether the account had room when something was enqueued. */
+    hadRoom: [] as boolean[],
     ran: [] as string[],
     logged: [] as string[],
     outcome: async (): Promise<JobOutcome> => ({ status: 'yielded' }),
@@ -35,6 +37,9 @@ async function setup() {
     queue: {
       async add(_: string, wakeUp: { import: string }) {
         state.added.push(wakeUp.import)
+        const free = capacity.take('default')
+        state.hadRoom.push(free !== null)
+        free?.()
         return true
       },
       getWaitingCount: async () => state.enqueued,
@@ -63,6 +68,14 @@ test('after a turn each import that waits is enqueued, unless as many wake-ups a
   worker.state.outcome = async () => ({ status: 'skipped' })
   await worker.process(first)
   expect(worker.state.added).toEqual([])
+})
+
+test('there is room for the imports that are enqueued after a turn', async () => {
+  await using worker = await setup()
+  const first = await worker.stage({ rows: 3 })
+  await worker.stage({ rows: 3, pageId: OTHER_PAGE })
+  await worker.process(first)
+  expect(worker.state.hadRoom).toEqual([true, true])
 })
 
 test('an account that has its imports under way keeps that of no other account waiting', async () => {
