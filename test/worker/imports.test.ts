@@ -39,6 +39,16 @@ describe.each(BACKENDS)('imports on %s', kind => {
     expect(harness.timesDelivered()).toEqual({ once: 31 })
   })
 
+  test('end after the call in flight when their worker drains, however much time it has', async () => {
+    await using harness = await openImportQueueHarness(kind, { FERRY_IMPORT_LIMIT: '2/1s' })
+    const id = await harness.stage({ rows: 40, batchRows: 1 })
+    await using worker = await startWorker(harness.ferry, RECONCILED_IMPORTS)
+    await waitFor(() => harness.calls() > 0, { what: 'the first call' })
+    await worker.drain(240_000)
+    expect(await harness.importRow(id)).toMatchObject({ status: 'running', uncertain: 0 })
+    expect(harness.calls()).toBeLessThan(40)
+  })
+
   test('that are paused, undecided or cancelled are left alone', async () => {
     await using harness = await openImportQueueHarness(kind)
     for (const status of ['paused', 'undecided', 'cancelled', 'staging'] as const) {

@@ -220,6 +220,18 @@ test('reads stdin, and counts its bytes', async () => {
   expect(JSON.parse(stdout)).toEqual({ pending: 1, file: 'stdin', bytes: 22, totalBytes: null })
 })
 
+test('what is wrong with stdin is said of stdin, and the remedy names files', async () => {
+  await using harness = await openStagingHarness()
+  const { child, ended } = stageProcess(harness.store.url)
+  child.stdin?.end('[{"email": "ada@example.com"}]')
+  const { message } = await ended.then(
+    () => expect.fail('it was staged'),
+    error => error as Error,
+  )
+  expect(message).toContain('stdin is a JSON array')
+  expect(message).toContain("jq -c '.[]' file.json > file.ndjson")
+})
+
 test('a process killed while it stages leaves nothing', async () => {
   await using harness = await openStagingHarness()
   const { child } = stageProcess(harness.store.url)
