@@ -104,7 +104,7 @@ test('SIGUSR1 opens no debugger, however Ferry is started', async () => {
   expect(ways).toHaveLength(5)
   for (const way of ways) expect(way).toMatch(/node"? --disable-sigusr1 /)
   const { child, output, ended } = start(BIN, ['sandbox', '--port', '0'])
-  await waitFor(() => output.stdout.includes('http'), { what: 'the sandbox to listen', timeoutMs: 25_000 })
+  await waitFor(() => output.stdout.includes('http'), { what: 'the sandbox to listen' })
   child.kill('SIGUSR1')
   child.kill('SIGTERM')
   await ended

@@ -34,9 +34,7 @@ async function everythingServed(address: string): Promise<Map<string, string>> {
   return pages
 }
 
-test('neither a key nor a recipient is in a message, a call of the heartbeat, or an answer over HTTP', {
-  timeout: 120_000,
-}, async () => {
+test('neither a key nor a recipient is in a message, a call of the heartbeat, or an answer over HTTP', async () => {
   await using cli = await openCli({ appKey: KEY, rules: 3, servers: 3 }, { FERRY_IMPORT_LIMIT: '50/1s' })
   await using webhook = await openReceiver()
   await using names = await openReceiver()
@@ -80,7 +78,6 @@ test('neither a key nor a recipient is in a message, a call of the heartbeat, or
   const address = String(jsonLines(worker.output)[0]?.http)
   await waitFor(() => everythingSent(webhook).includes('NoLicense') && heartbeat.received.length > 0, {
     what: 'messages and a heartbeat',
-    timeoutMs: 60_000,
   })
   const served = await everythingServed(address)
   worker.child.kill('SIGTERM')

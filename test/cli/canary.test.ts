@@ -67,7 +67,7 @@ async function everythingStored(cli: Cli, leftOut: readonly string[] = []): Prom
     .join('\n')
 }
 
-describe('the app_key appears in no output and no table', { timeout: 120_000 }, () => {
+describe('the app_key appears in no output and no table', () => {
   test('when all goes well', async () => {
     await using cli = await openCli({ appKey: KEY, rules: 3, servers: 3 })
     const printed = await everythingPrinted(cli, [
@@ -143,7 +143,7 @@ function fileOfPeople(cli: Cli): string {
 
 const importOf = (path: string) => `import ${path} --page ${SANDBOX_PAGE_ID} --all --default-locale en-US`
 
-describe('a recipient appears where recipients are asked for, and nowhere else', { timeout: 120_000 }, () => {
+describe('a recipient appears where recipients are asked for, and nowhere else', () => {
   test('in no other output, log or table, nor in the payload of a job', async () => {
     await using cli = await openCli({ appKey: KEY, rules: 1 }, { FERRY_IMPORT_LIMIT: '50/1s' })
     const path = fileOfPeople(cli)

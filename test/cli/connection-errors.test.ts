@@ -69,7 +69,7 @@ test('`ferry doctor` names a Redis that refuses connections or is unknown', asyn
   )
 })
 
-test('what needs Redis and does not get it names it too', { timeout: 120_000 }, async () => {
+test('what needs Redis and does not get it names it too', async () => {
   await using cli = await openCli()
   const port = await freePort()
   const REDIS_URL = `redis://:hunter2@127.0.0.1:${port}`
@@ -81,7 +81,7 @@ test('what needs Redis and does not get it names it too', { timeout: 120_000 }, 
   expect(wordsOf(ended)).toContain(`"where":"Redis at 127.0.0.1:${port} (REDIS_URL)"`)
 })
 
-test('an embedded Postgres that dies is not blamed on DATABASE_URL', { timeout: 120_000 }, async () => {
+test('an embedded Postgres that dies is not blamed on DATABASE_URL', async () => {
   await using place = await openEmbeddedHarness()
   const lines: string[] = []
   const log = pino({ level: 'warn' }, { write: line => lines.push(line) })

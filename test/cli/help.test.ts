@@ -82,9 +82,7 @@ test.for(Object.entries(EXAMPLES))(
   },
 )
 
-test('the examples that only read do so on a database with one of everything', {
-  timeout: 240_000,
-}, async () => {
+test('the examples that only read do so on a database with one of everything', async () => {
   await using cli = await openCli({ rules: 3, servers: 2 })
   await cli.ferryRun('sync all')
   for (const look of ['snapshots take', 'snapshots take']) await cli.ferryRun(look)

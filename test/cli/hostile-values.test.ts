@@ -122,9 +122,7 @@ function faultsOf(
 /** Services are started in the next test; completion takes the names of shells; these tests use no embedded Postgres. */
 const ELSEWHERE = ['up', 'worker', 'demo', 'sandbox', 'completion', 'embedded']
 
-test('no value of any parameter of any command makes it print a stack, and one that means nothing exits 2', {
-  timeout: 300_000,
-}, async () => {
+test('no value of any parameter of any command makes it print a stack, and one that means nothing exits 2', async () => {
   const { cli, file } = await setup()
   await using _ = cli
   const program = await createProgram([process.execPath, FERRY])
@@ -153,7 +151,6 @@ test('no value of any parameter of any command makes it print a stack, and one t
 
 test.for(['--port', '--rules', '--servers', '--latency', '--change-every', '--fault'])(
   'the sandbox refuses a hostile %s',
-  { timeout: 60_000 },
   async parameter => {
     const faults: string[] = []
     for (const [what, value] of Object.entries(HOSTILE)) {

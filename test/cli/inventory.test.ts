@@ -64,9 +64,7 @@ describe('ferry changes', () => {
     })
   })
 
-  test('narrows by person, rule, server, account and time, and says how many more there are', {
-    timeout: 120_000,
-  }, async () => {
+  test('narrows by person, rule, server, account and time, and says how many more there are', async () => {
     await using cli = await openTwoNights()
     const idsOf = async (args: string) =>
       jsonLines(await cli.ferryRun(`changes --json ${args}`)).map(({ id, change }) => `${id} ${change}`)
@@ -111,7 +109,7 @@ describe('ferry changes', () => {
 })
 
 describe('ferry rules and servers', () => {
-  test('list those of now and of any instant, narrowed by filters', { timeout: 120_000 }, async () => {
+  test('list those of now and of any instant, narrowed by filters', async () => {
     await using cli = await openTwoNights()
     const names = async (args: string) =>
       jsonLines(await cli.ferryRun(`${args} --json`)).map(row => row.name ?? row.server_name)

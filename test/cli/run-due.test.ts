@@ -63,9 +63,7 @@ test('does what is due of every account, in one process and without a queue, and
   expect(await cli.ferryRun('run-due', env)).toMatchObject({ code: 0, stdout: '', stderr: '' })
 })
 
-test('sends what the limit allows now, says what is left and exits 3; until idle, it goes on to the end', {
-  timeout: 120_000,
-}, async () => {
+test('sends what the limit allows now, says what is left and exits 3; until idle, it goes on to the end', async () => {
   await using cli = await openCli({}, { ...RARELY, FERRY_IMPORT_LIMIT: '3/6s' })
   await pauseAll(cli)
   const id = await stageRows(cli.ferry.pool, { rows: 8, batchRows: 1 })
@@ -102,7 +100,7 @@ test('delivers the messages that wait, and says so if the receiver does not take
   expect(stderr).toMatch(/^ferry: left: 1 message to webhook waits to be sent again/m)
 })
 
-test('several at once, beside a worker, do everything once', { timeout: 120_000 }, async () => {
+test('several at once, beside a worker, do everything once', async () => {
   await using cli = await openCli({ rules: 5, servers: 2 }, FAST)
   const ids = [
     await stageRows(cli.ferry.pool, { rows: 40, batchRows: 1 }),
@@ -117,7 +115,6 @@ test('several at once, beside a worker, do everything once', { timeout: 120_000 
   const completed = () => cli.query(`select from ferry.imports where status = 'completed'`)
   await waitFor(async () => (await completed()).length === ids.length, {
     what: 'both imports',
-    timeoutMs: 60_000,
   })
   expect(subscribed(cli)).toBe(80)
   expect(importCalls(cli)).toHaveLength(80)
@@ -132,7 +129,7 @@ test('several at once, beside a worker, do everything once', { timeout: 120_000 
   await worker.ended
 })
 
-test('killed half-way, nothing is lost: the next one goes on', { timeout: 120_000 }, async () => {
+test('killed half-way, nothing is lost: the next one goes on', async () => {
   await using cli = await openCli(
     {},
     { ...RARELY, FERRY_IMPORT_LIMIT: '20/1s', FERRY_REQUEST_TIMEOUT: '2s', FERRY_ARRIVAL_BOUND: '1s' },
@@ -153,7 +150,7 @@ test('killed half-way, nothing is lost: the next one goes on', { timeout: 120_00
       const [row] = await cli.query<{ status: string }>('select status from ferry.imports')
       return row!.status === 'completed'
     },
-    { what: 'the import to be completed', timeoutMs: 90_000 },
+    { what: 'the import to be completed' },
   )
   expect(subscribed(cli)).toBe(60)
   const [line] = jsonLines(await cli.ferryRun(`imports show ${id} --json`))
@@ -177,9 +174,7 @@ test('ends what a lost worker left in flight, also of an import that nobody work
   expect(importCalls(cli)).toHaveLength(0)
 })
 
-test('a signal lets the call in flight end, gives the rest back, and exits 130', {
-  timeout: 60_000,
-}, async () => {
+test('a signal lets the call in flight end, gives the rest back, and exits 130', async () => {
   await using cli = await openCli({ rules: 0, servers: 0 }, FAST)
   await pauseAll(cli)
   await stageRows(cli.ferry.pool, { rows: 5, batchRows: 1 })

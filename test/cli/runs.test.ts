@@ -98,7 +98,7 @@ describe('ferry runs', () => {
     expect((await cli.ferryRun('runs show 1')).stdout).toContain('They are no longer stored')
   })
 
-  test('show lists the removals a run holds', { timeout: 120_000 }, async () => {
+  test('show lists the removals a run holds', async () => {
     await using cli = await openCli({ rules: 12 })
     await cli.sync()
     const ids = cli.sandbox.state.rules.ids()
@@ -121,9 +121,7 @@ describe('ferry runs', () => {
     })
   })
 
-  test('of a hold that grew, approve removes what its run held; show tells which rows came later', {
-    timeout: 120_000,
-  }, async () => {
+  test('of a hold that grew, approve removes what its run held; show tells which rows came later', async () => {
     await using cli = await openCli({ rules: 13 })
     await cli.sync()
     const [last, ...others] = cli.sandbox.state.rules.ids()
@@ -158,9 +156,7 @@ describe('ferry runs', () => {
     expect(await cli.query('select from ferry.alert_rules')).toEqual([])
   })
 
-  test('of a hold that grew, reject keeps what its run held, and says what stays held', {
-    timeout: 120_000,
-  }, async () => {
+  test('of a hold that grew, reject keeps what its run held, and says what stays held', async () => {
     await using cli = await openCli({ rules: 13 })
     await cli.sync()
     const [last, ...before] = cli.sandbox.state.rules.ids()
@@ -184,9 +180,6 @@ describe('ferry runs', () => {
 
   test.skipIf(!canOpenTerminal)(
     'a terminal of 80 columns holds list and show, and every request_id whole',
-    {
-      timeout: 120_000,
-    },
     async () => {
       await using cli = await openCli({ rules: 3 })
       await cli.sync()

@@ -114,9 +114,7 @@ describe('--folder', () => {
   })
 })
 
-test('--json of a failed run has three keys more, which say why; of any other none', {
-  timeout: 120_000,
-}, async () => {
+test('--json of a failed run has three keys more, which say why; of any other none', async () => {
   await using cli = await openCli({ rules: 1 })
   const keys = ['run', 'account', 'resource', 'status', 'seen', 'added', 'changed', 'removed', 'unchanged']
   const usual = [...keys, 'quarantined', 'requests', 'durationMs']

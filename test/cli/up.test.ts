@@ -133,7 +133,7 @@ describe('ferry worker', () => {
       await using worker = cli.ferryStart('worker', { FERRY_POLL_EVERY: '1s' })
       const polled = () =>
         cli.query(`select from ferry.sync_runs where trigger = 'schedule' and status = 'succeeded'`)
-      await waitFor(async () => (await polled()).length >= 2, { what: 'two polls', timeoutMs: 60_000 })
+      await waitFor(async () => (await polled()).length >= 2, { what: 'two polls' })
       worker.child.kill(signal)
       expect(await worker.ended).toMatchObject({ code: 0, signal: null })
       expect(await cli.query('select from ferry.sync_runs where finished_at is null')).toEqual([])

@@ -5,7 +5,7 @@ import { waitFor } from '../support/wait-for.ts'
 import { openCli } from './open-cli.ts'
 
 describe.skipIf(!hasRedisServer)('ferry worker', () => {
-  test('waits for a Redis that is not up yet', { timeout: 120_000 }, async () => {
+  test('waits for a Redis that is not up yet', async () => {
     await using cli = await openCli()
     const port = await freePort()
     await using worker = cli.ferryStart('worker', { REDIS_URL: `redis://127.0.0.1:${port}` })
@@ -16,7 +16,7 @@ describe.skipIf(!hasRedisServer)('ferry worker', () => {
     expect((await worker.ended).code).toBe(0)
   })
 
-  test('that waits for Redis exits at a signal', { timeout: 120_000 }, async () => {
+  test('that waits for Redis exits at a signal', async () => {
     await using cli = await openCli()
     await using worker = cli.ferryStart('worker', { REDIS_URL: `redis://127.0.0.1:${await freePort()}` })
     await worker.printed('Waiting for the queue')
@@ -26,13 +26,12 @@ describe.skipIf(!hasRedisServer)('ferry worker', () => {
 
   test.for(['SIGSTOP', 'SIGKILL'] as const)(
     'exits with 0 while Redis does not answer (%s), and leaves no lease',
-    { timeout: 180_000 },
     async signal => {
       await using cli = await openCli({ rules: 3 })
       await using redis = await startRedis()
       await using worker = cli.ferryStart('worker', { REDIS_URL: redis.url, FERRY_POLL_EVERY: '1s' })
       const polled = () => cli.query(`select from ferry.sync_runs where status = 'succeeded'`)
-      await waitFor(async () => (await polled()).length > 0, { what: 'a poll', timeoutMs: 60_000 })
+      await waitFor(async () => (await polled()).length > 0, { what: 'a poll' })
       redis.child.kill(signal)
       worker.child.kill('SIGTERM')
       expect(await worker.ended).toMatchObject({ code: 0, signal: null })

@@ -11,7 +11,6 @@ const log = pino({ level: 'silent' })
 
 test.each(['repeatable read', 'serializable'])(
   'the throttle stays exact on a database whose default is %s',
-  { timeout: 60_000 },
   async isolation => {
     await using database = await openTestDatabase()
     await using first = openDatabase(database.url, log)

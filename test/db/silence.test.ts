@@ -15,9 +15,6 @@ import { waitFor } from '#test/support/wait-for.ts'
 const log = pino({ level: 'silent' })
 const NEVER = new AbortController().signal
 
-/** Twice what is promised, for a busy machine. */
-const PATIENT = { timeout: 120_000 }
-
 /** A database, a pool that reaches it by a road that can fall silent, and a client that reaches it directly. */
 async function setup() {
   await using opened = new AsyncDisposableStack()
@@ -37,90 +34,74 @@ function failOver(proxy: Awaited<ReturnType<typeof openSilentProxy>>): void {
   proxy.recover()
 }
 
-test.concurrent(
-  'a short statement on a silent connection fails, and the next one has a new connection',
-  PATIENT,
-  async () => {
-    await using harness = await setup()
-    await harness.pool.query('select 1')
+test.concurrent('a short statement on a silent connection fails, and the next one has a new connection', async () => {
+  await using harness = await setup()
+  await harness.pool.query('select 1')
+  failOver(harness.proxy)
+  await expect(harness.pool.query('select 1')).rejects.toMatchObject({
+    name: 'PostgresUnavailable',
+    code: 'ETIMEDOUT',
+  })
+  await harness.pool.query('select 1')
+})
+
+test.concurrent('a transaction on a silent connection fails, and the server releases its locks', async () => {
+  await using harness = await setup()
+  const lease = await acquireLease(harness.pool, 'a', 'worker', log)
+  if ('heldBy' in lease) throw new Error('held')
+  const work = inTransaction(harness.pool, async client => {
+    await fenceWithLease(client, lease)
     failOver(harness.proxy)
-    await expect(harness.pool.query('select 1')).rejects.toMatchObject({
-      name: 'PostgresUnavailable',
-      code: 'ETIMEDOUT',
-    })
-    await harness.pool.query('select 1')
-  },
-)
+    await client.query('select 1')
+  })
+  await expect(work).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+  await waitFor(() => harness.direct.query('select from ferry.leases for update nowait'), {
+    what: 'the server to release the lock',
+  })
+  await lease.release()
+})
 
-test.concurrent(
-  'a transaction on a silent connection fails, and the server releases its locks',
-  PATIENT,
-  async () => {
-    await using harness = await setup()
-    const lease = await acquireLease(harness.pool, 'a', 'worker', log)
-    if ('heldBy' in lease) throw new Error('held')
-    const work = inTransaction(harness.pool, async client => {
-      await fenceWithLease(client, lease)
-      failOver(harness.proxy)
-      await client.query('select 1')
-    })
-    await expect(work).rejects.toMatchObject({ code: 'ETIMEDOUT' })
-    await waitFor(() => harness.direct.query('select from ferry.leases for update nowait'), {
-      what: 'the server to release the lock',
-    })
-    await lease.release()
-  },
-)
-
-test.concurrent(
-  'a COPY in the middle of which the connection falls silent fails, and the server lets go of its locks',
-  PATIENT,
-  async () => {
-    await using harness = await setup()
-    await harness.direct.query('create table public.copied (line text)')
-    const rows = new BinaryRows(1024)
-    function* lines() {
-      for (let n = 0; n < 400; n++) {
-        if (n === 40) failOver(harness.proxy)
-        rows.begin(rowStart(1))
-        rows.text('x'.repeat(100_000))
-        yield rows.take()
-      }
+test.concurrent('a COPY in the middle of which the connection falls silent fails, and the server lets go of its locks', async () => {
+  await using harness = await setup()
+  await harness.direct.query('create table public.copied (line text)')
+  const rows = new BinaryRows(1024)
+  function* lines() {
+    for (let n = 0; n < 400; n++) {
+      if (n === 40) failOver(harness.proxy)
+      rows.begin(rowStart(1))
+      rows.text('x'.repeat(100_000))
+      yield rows.take()
     }
-    const work = inTransaction(harness.pool, async client => {
-      await client.query("insert into public.copied values ('before')")
-      await new OpenCopy(client, 'public.copied').write(lines())
-    })
-    await expect(work).rejects.toMatchObject({ code: 'ETIMEDOUT' })
-    await harness.direct.query("set lock_timeout = '5s'")
-    await harness.direct.query('truncate public.copied')
-  },
-)
+  }
+  const work = inTransaction(harness.pool, async client => {
+    await client.query("insert into public.copied values ('before')")
+    await new OpenCopy(client, 'public.copied').write(lines())
+  })
+  await expect(work).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+  await harness.direct.query("set lock_timeout = '5s'")
+  await harness.direct.query('truncate public.copied')
+})
 
-test.concurrent(
-  'a caller that waits for a permit continues once the silent call ahead of it has failed',
-  PATIENT,
-  async () => {
-    await using harness = await setup()
-    const limit = { limitKey: 'a', windows: [{ maxCalls: 5, windowMs: 1_000 }] }
-    const throttle = createThrottle(harness.pool, {
-      limitOf: () => limit,
-      arrivalBoundMs: 5_000,
-      ownCall: new OwnCall(),
-      noticeDatabase: async () => null,
-    })
-    const call = { account: 'a', operation: 'list-alert-rules', runId: null } as const
-    await throttle.acquirePermit(call, NEVER)
-    failOver(harness.proxy)
-    const permits = await Promise.all([
-      throttle.acquirePermit(call, NEVER),
-      throttle.acquirePermit(call, NEVER),
-    ])
-    expect(permits).toHaveLength(2)
-  },
-)
+test.concurrent('a caller that waits for a permit continues once the silent call ahead of it has failed', async () => {
+  await using harness = await setup()
+  const limit = { limitKey: 'a', windows: [{ maxCalls: 5, windowMs: 1_000 }] }
+  const throttle = createThrottle(harness.pool, {
+    limitOf: () => limit,
+    arrivalBoundMs: 5_000,
+    ownCall: new OwnCall(),
+    noticeDatabase: async () => null,
+  })
+  const call = { account: 'a', operation: 'list-alert-rules', runId: null } as const
+  await throttle.acquirePermit(call, NEVER)
+  failOver(harness.proxy)
+  const permits = await Promise.all([
+    throttle.acquirePermit(call, NEVER),
+    throttle.acquirePermit(call, NEVER),
+  ])
+  expect(permits).toHaveLength(2)
+})
 
-test.concurrent('a lease is renewed by another connection when one falls silent', PATIENT, async () => {
+test.concurrent('a lease is renewed by another connection when one falls silent', async () => {
   await using harness = await setup()
   const lease = await acquireLease(harness.pool, 'a', 'worker', log, { lifeMs: 6_000 })
   if ('heldBy' in lease) throw new Error('held')
@@ -132,25 +113,21 @@ test.concurrent('a lease is renewed by another connection when one falls silent'
   await lease.release()
 })
 
-test.concurrent(
-  'a long statement is not cut, and neither is one that waits for a lock',
-  PATIENT,
-  async () => {
-    await using harness = await setup()
-    await harness.direct.query('create table public.locked (line text)')
-    await harness.direct.query('begin; lock table public.locked')
-    const sleeping = harness.pool.query("select pg_sleep(30), 'awake' as state")
-    const waiting = inTransaction(harness.pool, async client => {
-      await client.query("insert into public.locked values ('waited')")
-      return 'waited'
-    })
-    expect((await sleeping).rows[0]).toMatchObject({ state: 'awake' })
-    await harness.direct.query('commit')
-    expect(await waiting).toBe('waited')
-  },
-)
+test.concurrent('a long statement is not cut, and neither is one that waits for a lock', async () => {
+  await using harness = await setup()
+  await harness.direct.query('create table public.locked (line text)')
+  await harness.direct.query('begin; lock table public.locked')
+  const sleeping = harness.pool.query("select pg_sleep(30), 'awake' as state")
+  const waiting = inTransaction(harness.pool, async client => {
+    await client.query("insert into public.locked values ('waited')")
+    return 'waited'
+  })
+  expect((await sleeping).rows[0]).toMatchObject({ state: 'awake' })
+  await harness.direct.query('commit')
+  expect(await waiting).toBe('waited')
+})
 
-test('a pool whose connections are silent closes, and its process ends', PATIENT, async () => {
+test('a pool whose connections are silent closes, and its process ends', async () => {
   await using harness = await setup()
   await Promise.all([harness.pool.query('select pg_sleep(0.1)'), harness.pool.query('select pg_sleep(0.1)')])
   harness.proxy.fallSilent()

@@ -34,7 +34,7 @@ const LEFT: Readonly<Record<string, (home: string) => void>> = {
   },
 }
 
-test.for(BY_PAGE)('the commands of %s do their work', { timeout: 600_000 }, async ([page, commands]) => {
+test.for(BY_PAGE)('the commands of %s do their work', async ([page, commands]) => {
   await using reader = await openReader()
   for (const command of commands) await reader.type(command)
   LEFT[page]?.(reader.home)

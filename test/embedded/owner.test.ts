@@ -72,9 +72,7 @@ test('a reader can take no advisory lock of the queue', async () => {
   }
 })
 
-test('a database from before the first release is refused, and left as it is', {
-  timeout: 120_000,
-}, async () => {
+test('a database from before the first release is refused, and left as it is', async () => {
   await using place = await openEmbeddedHarness()
   const first = await place.open()
   const superuserUrl = await superuserUrlOf(place.dataDir, first.url)
@@ -92,9 +90,7 @@ test('a database from before the first release is refused, and left as it is', {
   expect(existsSync(password)).toBe(false)
 })
 
-test('a start that was cut off before the database had its owner is completed by the next one', {
-  timeout: 120_000,
-}, async () => {
+test('a start that was cut off before the database had its owner is completed by the next one', async () => {
   await using place = await openEmbeddedHarness()
   const first = await place.open()
   const maintenance = withDatabase(await superuserUrlOf(place.dataDir, first.url), 'postgres')

@@ -15,9 +15,6 @@ const hasPsql = spawnSync('psql', ['--version']).status === 0
 
 test.skipIf(!hasPsql)(
   'the database of the compose file belongs to a role that is no superuser, and Ferry migrates it',
-  {
-    timeout: 120_000,
-  },
   async () => {
     await using place = await openEmbeddedHarness()
     await using postgres = await place.open()

@@ -7,9 +7,7 @@ import { findPostmaster } from '#src/embedded/server.ts'
 import { jsonLines, runFerry } from '#test/cli/run-ferry.ts'
 
 /** `ferry demo` from nothing: what a newcomer sees first. */
-test('the demo brings everything up, shows it, leaves nothing running, and can be run again', {
-  timeout: 120_000,
-}, async () => {
+test('the demo brings everything up, shows it, leaves nothing running, and can be run again', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'ferry-demo-test-'))
   await chmod(dataDir, 0o755)
   onTestFinished(() => rm(dataDir, { recursive: true }))

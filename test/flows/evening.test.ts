@@ -77,9 +77,7 @@ const told = (receiver: Receiver) => [
   ...new Set(receiver.messages().map(({ type, data }) => `${type} ${data.state}: ${data.summary}`)),
 ]
 
-test('an evening is told to three receivers, each its part in order; one that is dead meanwhile delays no other, and misses nothing', {
-  timeout: 300_000,
-}, async () => {
+test('an evening is told to three receivers, each its part in order; one that is dead meanwhile delays no other, and misses nothing', async () => {
   await using evening = await playEvening()
   const { onCall, payments, managers } = evening
 

@@ -11,9 +11,7 @@ import { waitFor } from '#test/support/wait-for.ts'
 
 const SEED = Number(process.env.FERRY_TEST_SEED ?? 1)
 
-test('a platform that refuses calls of which it has applied half loses nobody, and the ledger has every call', {
-  timeout: 300_000,
-}, async () => {
+test('a platform that refuses calls of which it has applied half loses nobody, and the ledger has every call', async () => {
   const random = seededRandom(SEED)
   await using database = await openTestDatabase()
   await using chaos = await openChaos(database.url, { refusedMayBeApplied: true })
@@ -64,6 +62,6 @@ async function untilAllRest({ pool, unfinished }: Chaos): Promise<number> {
     resumed += paused.length
     return (await unfinished()) === 0
   }
-  await waitFor(rest, { timeoutMs: 240_000, what: 'all imports to end' })
+  await waitFor(rest, { timeoutMs: 480_000, what: 'all imports to end' })
   return resumed
 }

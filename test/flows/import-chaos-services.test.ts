@@ -16,9 +16,7 @@ import { waitFor } from '#test/support/wait-for.ts'
 
 const SEED = Number(process.env.FERRY_TEST_SEED ?? 1)
 
-test('a Postgres restarted, and one that crashed, in the middle of imports costs nobody', {
-  timeout: 300_000,
-}, async () => {
+test('a Postgres restarted, and one that crashed, in the middle of imports costs nobody', async () => {
   const random = seededRandom(SEED)
   await using opened = new AsyncDisposableStack()
   const dataDir = await mkdtemp(join(tmpdir(), 'ferry-test-chaos-'))
@@ -44,9 +42,7 @@ test('a Postgres restarted, and one that crashed, in the middle of imports costs
   await kill(worker)
 })
 
-test("workers whose connections are cut over and over lose nobody, and don't give up", {
-  timeout: 300_000,
-}, async () => {
+test("workers whose connections are cut over and over lose nobody, and don't give up", async () => {
   const random = seededRandom(SEED)
   await using database = await openTestDatabase()
   await using chaos = await openChaos(database.url)
@@ -72,31 +68,27 @@ test("workers whose connections are cut over and over lose nobody, and don't giv
   await Promise.all(workers.map(kill))
 })
 
-test.skipIf(!testRedisUrl)(
-  'a Redis wiped again and again forgets no import',
-  { timeout: 300_000 },
-  async () => {
-    const random = seededRandom(SEED)
-    await using database = await openTestDatabase()
-    await using chaos = await openChaos(database.url)
-    for (let staged = 0; staged < 20; staged++) await chaos.stage()
-    const workers = await Promise.all([chaos.startWorker(), chaos.startWorker()])
-    workers.forEach(go)
-    const client = new Redis(chaos.redisUrl!)
-    let wiped = 0
-    while ((await chaos.unfinished()) > 0) {
-      await delay(between(random, 200, 1_500))
-      await client.flushdb()
-      wiped += 1
-    }
-    await client.quit()
-    const { wrong, ...counts } = await chaos.verdict()
-    report({ seed: SEED, wiped, ...counts })
-    expect(wrong).toEqual([])
-    expect(counts.deliveredAgain).toBe(0)
-    await Promise.all(workers.map(kill))
-  },
-)
+test.skipIf(!testRedisUrl)('a Redis wiped again and again forgets no import', async () => {
+  const random = seededRandom(SEED)
+  await using database = await openTestDatabase()
+  await using chaos = await openChaos(database.url)
+  for (let staged = 0; staged < 20; staged++) await chaos.stage()
+  const workers = await Promise.all([chaos.startWorker(), chaos.startWorker()])
+  workers.forEach(go)
+  const client = new Redis(chaos.redisUrl!)
+  let wiped = 0
+  while ((await chaos.unfinished()) > 0) {
+    await delay(between(random, 200, 1_500))
+    await client.flushdb()
+    wiped += 1
+  }
+  await client.quit()
+  const { wrong, ...counts } = await chaos.verdict()
+  report({ seed: SEED, wiped, ...counts })
+  expect(wrong).toEqual([])
+  expect(counts.deliveredAgain).toBe(0)
+  await Promise.all(workers.map(kill))
+})
 
 /** SIGINT is an orderly stop, SIGQUIT is what a crash leaves. */
 async function stopPostgres(dataDir: string, signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {

@@ -14,9 +14,7 @@ const KILLS = 12
 /** Longer than a lease lives, and than the claim of a batch lasts. */
 const SUSPENDED_MS = 9_000
 
-test('four workers, some killed and some suspended past their lease, lose nobody between them', {
-  timeout: 300_000,
-}, async () => {
+test('four workers, some killed and some suspended past their lease, lose nobody between them', async () => {
   const random = seededRandom(SEED)
   await using database = await openTestDatabase()
   await using chaos = await openChaos(database.url)
@@ -52,9 +50,7 @@ async function suspend(worker: ChildProcess): Promise<void> {
   worker.kill('SIGCONT')
 }
 
-test('a platform that answers anything or nothing, having done the work or not, gets everybody, and nobody held twice', {
-  timeout: 300_000,
-}, async () => {
+test('a platform that answers anything or nothing, having done the work or not, gets everybody, and nobody held twice', async () => {
   const random = seededRandom(SEED)
   await using database = await openTestDatabase()
   await using chaos = await openChaos(database.url)

@@ -23,9 +23,7 @@ async function pauseAnImport(cli: Cli): Promise<void> {
   cli.sandbox.state.faults.clear()
 }
 
-test('a worker that is killed while it tells of a pause is followed by one that tells it under the same id; no message, log or table has the person, the key or the address', {
-  timeout: 120_000,
-}, async () => {
+test('a worker that is killed while it tells of a pause is followed by one that tells it under the same id; no message, log or table has the person, the key or the address', async () => {
   await using cli = await openCli({ appKey: CANARY, rules: 2, servers: 2 })
   await using receiver = await openReceiver()
   const env = {
@@ -65,9 +63,7 @@ test('a worker that is killed while it tells of a pause is followed by one that 
   expect(all).not.toContain(SECRET.slice(6))
 })
 
-test('a worker that is killed between a run and its message loses none: the next one tells each receiver once', {
-  timeout: 120_000,
-}, async () => {
+test('a worker that is killed between a run and its message loses none: the next one tells each receiver once', async () => {
   await using cli = await openCli({ rules: 3, servers: 1 })
   await using first = await openReceiver()
   await using second = await openReceiver()

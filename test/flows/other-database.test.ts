@@ -45,7 +45,6 @@ const WAYS: Readonly<
 
 test.each(Object.entries(WAYS))(
   '%s: imports are held, and nobody is sent twice before a person accepts it',
-  { timeout: 240_000 },
   async (_, way) => {
     await using opened = new AsyncDisposableStack()
     const primary = await openReplicatedPostgres(opened)
@@ -75,7 +74,7 @@ test.each(Object.entries(WAYS))(
         )
         return rows[0]?.status === 'paused' ? rows[0] : undefined
       },
-      { timeoutMs: 90_000, what: 'the import to be held' },
+      { what: 'the import to be held' },
     )
     expect(held).toMatchObject({ pause_code: DATABASE_CHANGED })
     expect(held.pause_message).toContain('its server was promoted or restored')
@@ -110,7 +109,6 @@ function deliveredOf({ sandbox }: Chaos, _id: bigint) {
 async function callsMore({ sandbox }: Chaos, calls: number): Promise<void> {
   const from = sandbox.state.received.length
   await waitFor(() => sandbox.state.received.length >= from + calls, {
-    timeoutMs: 60_000,
     what: `${calls} calls more`,
   })
 }

@@ -16,8 +16,6 @@ import { waitFor } from '#test/support/wait-for.ts'
 
 /* Skipped where no PgBouncer is installed. */
 
-const LONG = { timeout: 120_000 }
-
 function envOf(harness: FerryHarness, databaseUrl: string) {
   return {
     DATABASE_URL: databaseUrl,
@@ -43,100 +41,88 @@ function people(count: number): string {
 }
 
 describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
-  test(
-    'that pools transactions, an empty database is migrated by many at once, and each ends',
-    LONG,
-    async () => {
-      const { serverUrl, template } = inject('database')
-      const name = `${template}_${randomBytes(4).toString('hex')}`
-      await onServer(serverUrl, `create database ${name}`)
-      try {
-        await using pooler = await openPgBouncer(serverUrl, 'transaction', { default_pool_size: '2' })
-        const env = {
-          DATABASE_URL: pooler.through(withDatabase(serverUrl, name)),
-          REDIS_URL: 'redis://127.0.0.1:9',
-        }
-        const first = await Promise.all(Array.from({ length: 4 }, () => runFerry(['migrate', '--json'], env)))
-        expect(first.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
-          Array(4).fill({ code: 0, stderr: '' }),
-        )
-        // Each migration was run once, by whoever came first.
-        const ran = first.reduce((sum, ended) => sum + Number(jsonLines(ended)[0]?.migrations), 0)
-        expect(ran).toBe((await readMigrations()).length)
-        expect((await runFerry(['runs', 'list'], env)).code).toBe(0)
-      } finally {
-        await onServer(serverUrl, `drop database ${name} with (force)`)
+  test('that pools transactions, an empty database is migrated by many at once, and each ends', async () => {
+    const { serverUrl, template } = inject('database')
+    const name = `${template}_${randomBytes(4).toString('hex')}`
+    await onServer(serverUrl, `create database ${name}`)
+    try {
+      await using pooler = await openPgBouncer(serverUrl, 'transaction', { default_pool_size: '2' })
+      const env = {
+        DATABASE_URL: pooler.through(withDatabase(serverUrl, name)),
+        REDIS_URL: 'redis://127.0.0.1:9',
       }
-    },
-  )
-
-  test.each(['transaction', 'session'] as const)(
-    'that pools by %s, syncs and imports work',
-    LONG,
-    async mode => {
-      await using harness = await openFerryHarness({ rules: 500, servers: 30 })
-      await using pooler = await openPgBouncer(harness.databaseUrl, mode)
-      const env = envOf(harness, pooler.through(harness.databaseUrl))
-      const sync = await runFerry(['sync', 'all', '--json'], env)
-      expect(sync).toMatchObject({ code: 0, stderr: '' })
-      expect(jsonLines(sync)).toMatchObject([{ added: 500 }, { added: 30 }])
-      const imported = await runFerry(
-        [
-          'import',
-          people(2_000),
-          '--page',
-          `${SANDBOX_PAGE_ID}`,
-          '--all',
-          '--default-locale',
-          'en-US',
-          '--batch',
-          '100',
-          '--yes',
-          '--wait',
-          '--json',
-        ],
-        env,
+      const first = await Promise.all(Array.from({ length: 4 }, () => runFerry(['migrate', '--json'], env)))
+      expect(first.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+        Array(4).fill({ code: 0, stderr: '' }),
       )
-      expect(jsonLines(imported).at(-1)).toMatchObject({ status: 'completed', sent: 2_000, duplicate: 1 })
-    },
-  )
+      // Each migration was run once, by whoever came first.
+      const ran = first.reduce((sum, ended) => sum + Number(jsonLines(ended)[0]?.migrations), 0)
+      expect(ran).toBe((await readMigrations()).length)
+      expect((await runFerry(['runs', 'list'], env)).code).toBe(0)
+    } finally {
+      await onServer(serverUrl, `drop database ${name} with (force)`)
+    }
+  })
 
-  test.skipIf(!testRedisUrl)(
-    'that pools transactions, a worker with its queue in Redis works',
-    LONG,
-    async () => {
-      await using harness = await openFerryHarness({ rules: 50 })
-      await using redis = await openTestRedis()
-      await using pooler = await openPgBouncer(harness.databaseUrl, 'transaction')
-      const env = { ...envOf(harness, pooler.through(harness.databaseUrl)), REDIS_URL: redis.url }
-      await using worker = startFerry(['worker', '--json'], env)
-      await worker.printed('"queue":"redis"')
-      const queued = await runFerry(
-        [
-          'import',
-          people(300),
-          '--page',
-          `${SANDBOX_PAGE_ID}`,
-          '--all',
-          '--default-locale',
-          'en-US',
-          '--batch',
-          '100',
-          '--yes',
-          '--json',
-        ],
-        env,
-      )
-      expect(queued.code).toBe(0)
-      const done = async () => {
-        const completed = await listSummaryRows(harness.ferry.pool, 1, { status: 'completed' })
-        return completed.length === 1 && (await hasPolledTwice(harness))
-      }
-      await waitFor(done, { what: 'two polls and the import', timeoutMs: 60_000 })
-      worker.child.kill('SIGTERM')
-      expect((await worker.ended).code).toBe(0)
-    },
-  )
+  test.each(['transaction', 'session'] as const)('that pools by %s, syncs and imports work', async mode => {
+    await using harness = await openFerryHarness({ rules: 500, servers: 30 })
+    await using pooler = await openPgBouncer(harness.databaseUrl, mode)
+    const env = envOf(harness, pooler.through(harness.databaseUrl))
+    const sync = await runFerry(['sync', 'all', '--json'], env)
+    expect(sync).toMatchObject({ code: 0, stderr: '' })
+    expect(jsonLines(sync)).toMatchObject([{ added: 500 }, { added: 30 }])
+    const imported = await runFerry(
+      [
+        'import',
+        people(2_000),
+        '--page',
+        `${SANDBOX_PAGE_ID}`,
+        '--all',
+        '--default-locale',
+        'en-US',
+        '--batch',
+        '100',
+        '--yes',
+        '--wait',
+        '--json',
+      ],
+      env,
+    )
+    expect(jsonLines(imported).at(-1)).toMatchObject({ status: 'completed', sent: 2_000, duplicate: 1 })
+  })
+
+  test.skipIf(!testRedisUrl)('that pools transactions, a worker with its queue in Redis works', async () => {
+    await using harness = await openFerryHarness({ rules: 50 })
+    await using redis = await openTestRedis()
+    await using pooler = await openPgBouncer(harness.databaseUrl, 'transaction')
+    const env = { ...envOf(harness, pooler.through(harness.databaseUrl)), REDIS_URL: redis.url }
+    await using worker = startFerry(['worker', '--json'], env)
+    await worker.printed('"queue":"redis"')
+    const queued = await runFerry(
+      [
+        'import',
+        people(300),
+        '--page',
+        `${SANDBOX_PAGE_ID}`,
+        '--all',
+        '--default-locale',
+        'en-US',
+        '--batch',
+        '100',
+        '--yes',
+        '--json',
+      ],
+      env,
+    )
+    expect(queued.code).toBe(0)
+    const done = async () => {
+      const completed = await listSummaryRows(harness.ferry.pool, 1, { status: 'completed' })
+      return completed.length === 1 && (await hasPolledTwice(harness))
+    }
+    await waitFor(done, { what: 'two polls and the import' })
+    worker.child.kill('SIGTERM')
+    expect((await worker.ended).code).toBe(0)
+  })
 
   test.each([
     ['session', {}, 'unsupported startup parameter: options'],
@@ -144,7 +130,6 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
     ['transaction', { ignore_startup_parameters: 'options' }, 'drops the startup settings'],
   ] as const)(
     'that pools by %s (%j), a queue in Postgres is refused by name',
-    LONG,
     async (mode, settings, why) => {
       await using harness = await openFerryHarness()
       await using pooler = await openPgBouncer(harness.databaseUrl, mode, settings)
@@ -157,28 +142,24 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
     },
   )
 
-  test(
-    'that drops the settings of a session, a queue in Postgres works if the database has them and sessions are pooled',
-    LONG,
-    async () => {
-      await using harness = await openFerryHarness()
-      const settings = { ignore_startup_parameters: 'options' }
-      const [database] = await harness.query('select current_database() as name')
-      await harness.query(`alter database ${database?.name} set search_path = ferry_queue`)
+  test('that drops the settings of a session, a queue in Postgres works if the database has them and sessions are pooled', async () => {
+    await using harness = await openFerryHarness()
+    const settings = { ignore_startup_parameters: 'options' }
+    const [database] = await harness.query('select current_database() as name')
+    await harness.query(`alter database ${database?.name} set search_path = ferry_queue`)
 
-      await using transactions = await openPgBouncer(harness.databaseUrl, 'transaction', settings)
-      const refused = await runFerry(['worker'], envOf(harness, transactions.through(harness.databaseUrl)))
-      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('loses notifications') })
+    await using transactions = await openPgBouncer(harness.databaseUrl, 'transaction', settings)
+    const refused = await runFerry(['worker'], envOf(harness, transactions.through(harness.databaseUrl)))
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('loses notifications') })
 
-      await using sessions = await openPgBouncer(harness.databaseUrl, 'session', settings)
-      await using worker = startFerry(
-        ['worker', '--json'],
-        envOf(harness, sessions.through(harness.databaseUrl)),
-      )
-      await worker.printed('"queue":"postgres"')
-      await waitFor(() => hasPolledTwice(harness), { what: 'two polls', timeoutMs: 60_000 })
-      worker.child.kill('SIGTERM')
-      expect((await worker.ended).code).toBe(0)
-    },
-  )
+    await using sessions = await openPgBouncer(harness.databaseUrl, 'session', settings)
+    await using worker = startFerry(
+      ['worker', '--json'],
+      envOf(harness, sessions.through(harness.databaseUrl)),
+    )
+    await worker.printed('"queue":"postgres"')
+    await waitFor(() => hasPolledTwice(harness), { what: 'two polls' })
+    worker.child.kill('SIGTERM')
+    expect((await worker.ended).code).toBe(0)
+  })
 })

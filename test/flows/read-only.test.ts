@@ -12,9 +12,7 @@ import { waitFor } from '#test/support/wait-for.ts'
 /** Longer than a worker waits before it gives up a statement, and than the claim of a batch lasts. */
 const AWAY_MS = 18_000
 
-test('while Postgres accepts no writes nothing is sent twice, and it is said once', {
-  timeout: 240_000,
-}, async () => {
+test('while Postgres accepts no writes nothing is sent twice, and it is said once', async () => {
   const settings = { FERRY_REQUEST_TIMEOUT: '3s', FERRY_ARRIVAL_BOUND: '1s', FERRY_POLL_EVERY: '2s' }
   await using cli = await openCli({ rules: 5 }, settings)
   const { serverUrl } = inject('database')
@@ -53,7 +51,6 @@ test('while Postgres accepts no writes nothing is sent twice, and it is said onc
   const completed = () => listSummaryRows(cli.ferry.pool, 1, { status: 'completed' })
   await waitFor(async () => (await completed()).length === 1, {
     what: 'the import to end',
-    timeoutMs: 120_000,
   })
   expect(
     await cli.query(
@@ -69,7 +66,7 @@ test('while Postgres accepts no writes nothing is sent twice, and it is said onc
   expect(said.filter(line => line.level >= 50)).toEqual([])
 })
 
-test('a worker that starts while Postgres accepts no writes waits for it', { timeout: 120_000 }, async () => {
+test('a worker that starts while Postgres accepts no writes waits for it', async () => {
   await using cli = await openCli()
   await cli.ferryRun('migrate')
   const { serverUrl } = inject('database')

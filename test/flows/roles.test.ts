@@ -68,9 +68,7 @@ async function setup() {
   return { admin, suffix, grant, envOf, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }
 
-test('with the grants of the docs, one role migrates and the other does all the rest', {
-  timeout: 300_000,
-}, async () => {
+test('with the grants of the docs, one role migrates and the other does all the rest', async () => {
   await using harness = await setup()
   await harness.grant()
   const runtime = harness.envOf('ferry_runtime')
@@ -97,16 +95,14 @@ test('with the grants of the docs, one role migrates and the other does all the 
     )
     return rows[0].imports === 1 && rows[0].runs >= 2
   }
-  await waitFor(done, { what: 'polls and the import', timeoutMs: 60_000 })
+  await waitFor(done, { what: 'polls and the import' })
   worker.child.kill('SIGTERM')
   const ended = await worker.ended
   expect(ended.code).toBe(0)
   expect(ended.stderr).not.toContain('permission denied')
 })
 
-test('the grants can be given after the first migration too, and doctor names those that are missing', {
-  timeout: 120_000,
-}, async () => {
+test('the grants can be given after the first migration too, and doctor names those that are missing', async () => {
   await using harness = await setup()
   await harness.grant()
   await runFerry(['migrate'], harness.envOf('ferry_migrator'))

@@ -36,9 +36,7 @@ function replace(path: string, text: string): void {
   renameSync(`${path}.new`, path)
 }
 
-test('the password of the database, in the file first or in the server first', {
-  timeout: 300_000,
-}, async () => {
+test('the password of the database, in the file first or in the server first', async () => {
   const { superuserUrl } = inject('database')
   const role = `ferry_test_${randomBytes(4).toString('hex')}`
   await onServer(superuserUrl, `create role ${role} superuser login password 'first'`)
@@ -71,7 +69,7 @@ test('the password of the database, in the file first or in the server first', {
   await onServer(superuserUrl, `drop role ${role}`)
 })
 
-test.skipIf(!hasRedisServer)('the password of Redis', { timeout: 300_000 }, async () => {
+test.skipIf(!hasRedisServer)('the password of Redis', async () => {
   await using redis = await startRedis()
   await redis.admin.config('SET', 'requirepass', 'first')
   const path = fileHolding('first')
@@ -97,9 +95,7 @@ async function connectionsOf(admin: Awaited<ReturnType<typeof startRedis>>['admi
   return String(await admin.client('LIST')).match(/ age=/g)?.length ?? 0
 }
 
-test('the app_keys of several accounts, each revoked once the new one is used', {
-  timeout: 300_000,
-}, async () => {
+test('the app_keys of several accounts, each revoked once the new one is used', async () => {
   const paths = { default: fileHolding(''), second: fileHolding('') }
   await using database = await openTestDatabase()
   const file = fileHolding('')

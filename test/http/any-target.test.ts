@@ -138,9 +138,7 @@ const HEADERS = [
   ],
 ]
 
-test('whatever the target, the method and the headers are, no answer is 500 and the next request is answered', {
-  timeout: 120_000,
-}, async () => {
+test('whatever the target, the method and the headers are, no answer is 500 and the next request is answered', async () => {
   await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
   const target = fc
     .array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 6 })

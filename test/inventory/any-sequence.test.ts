@@ -153,7 +153,7 @@ test('whatever is listed, in whatever order: what is current follows the rules, 
   )
   // The property says nothing unless each of these came about often.
   for (const status of ['succeeded', 'partial', 'held']) expect(seen[status]).toBeGreaterThan(30)
-}, 180_000)
+})
 
 /** Versions of a rule that are both current at some instant, and firings that are. */
 const OVERLAPS = `

@@ -114,7 +114,7 @@ test('what workers know changes nothing of what they store, whatever is listed a
   )
   // The law says nothing unless each of these came about often.
   for (const status of ['succeeded', 'partial', 'held', 'failed']) expect(seen[status]).toBeGreaterThan(10)
-}, 300_000)
+})
 
 /** All of a result that does not differ between two accounts; run ids in messages do. */
 function tellable({ account: _, run, durationMs: __, ...result }: Awaited<ReturnType<typeof syncInventory>>) {

@@ -187,4 +187,4 @@ test('whoever syncs at the same time, a poller misses nothing and gets nothing t
     }),
     { numRuns: 2, seed: 20261123 },
   )
-}, 120_000)
+})

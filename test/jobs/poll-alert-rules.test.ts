@@ -69,7 +69,7 @@ test('goes on once the lease is over when its worker was killed', async () => {
   cli.sandbox.state.clearFaults()
 
   await using _other = await startWorker(cli.ferry, POLLS)
-  await waitFor(async () => (await slotsOf(cli))[0]?.outcome, { what: 'the next run', timeoutMs: 60_000 })
+  await waitFor(async () => (await slotsOf(cli))[0]?.outcome, { what: 'the next run' })
   expect(await runsOf(cli)).toMatchObject([
     { status: 'failed', errorCode: 'WorkerLost' },
     { status: 'succeeded', trigger: 'schedule' },

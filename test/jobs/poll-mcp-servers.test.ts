@@ -83,7 +83,6 @@ test('goes on once the lease is over when its worker was lost', async () => {
   await using _other = await startWorker(await harness.openFerry(), POLLS)
   await waitFor(async () => (await slotsOf(harness))[0]?.outcome === 'succeeded', {
     what: 'the next run',
-    timeoutMs: 60_000,
   })
   const last = (await runsOf(harness)).at(-1)
   expect(last).toMatchObject({ status: 'succeeded', trigger: 'schedule' })
@@ -120,7 +119,6 @@ test('keeps to the limit that its key has, however often it polls', async () => 
   await using _worker = await startWorker(harness.ferry, POLLS)
   await waitFor(() => harness.sandbox.state.received.length >= 14, {
     what: 'several polls',
-    timeoutMs: 30_000,
   })
   const { counted } = (
     await harness.query<{ counted: number }>(

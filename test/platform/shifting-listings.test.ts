@@ -40,7 +40,7 @@ test('no server that was there throughout is missing from a complete reading, wh
   expect(seen.complete).toBeGreaterThan(500)
   expect(seen.partial).toBeGreaterThan(500)
   expect(seen.hidden).toBeGreaterThan(20)
-}, 120_000)
+})
 
 test('a list that keeps still is complete in two passes, whatever its total says', async () => {
   await fc.assert(
@@ -52,7 +52,7 @@ test('a list that keeps still is complete in two passes, whatever its total says
     }),
     { numRuns: 1_000 },
   )
-}, 120_000)
+})
 
 type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never
 

@@ -41,9 +41,7 @@ async function toldBy(client: Client, statements: readonly string[]): Promise<st
 }
 
 describe('a reader of one account', () => {
-  test('is shown no row before it is known to be of its account, whatever the condition', {
-    timeout: 60_000,
-  }, async () => {
+  test('is shown no row before it is known to be of its account, whatever the condition', async () => {
     await using opened = new AsyncDisposableStack()
     const client = await connect(opened)
     // So cheap that it is asked before all else, where Postgres may choose.
@@ -82,9 +80,7 @@ describe('a reader of one account', () => {
     expect(told).toEqual([])
   })
 
-  test('gets none with functions, types and tables of his own, which Ferry names as its own', {
-    timeout: 60_000,
-  }, async () => {
+  test('gets none with functions, types and tables of his own, which Ferry names as its own', async () => {
     await using opened = new AsyncDisposableStack()
     const client = await connect(opened)
     const { rows: types } = await pool.query<{ name: string }>(
@@ -116,9 +112,7 @@ describe('a reader of one account', () => {
     expect(told.filter(text => text.includes(' ran: ') && !text.startsWith(`${client.user} `))).toEqual([])
   })
 
-  test('may use nothing of Ferry but its own schema, and the start of the history', {
-    timeout: 60_000,
-  }, async () => {
+  test('may use nothing of Ferry but its own schema, and the start of the history', async () => {
     await using opened = new AsyncDisposableStack()
     const client = await connect(opened)
     const { rows: all } = await pool.query<{ name: string; kind: string }>(
@@ -145,9 +139,7 @@ describe('a reader of one account', () => {
     await expect(client.query(`create table ferry.mine ()`)).rejects.toMatchObject({ code: '42501' })
   })
 
-  test('gets nothing from the functions of Ferry, which run as whoever calls them', {
-    timeout: 60_000,
-  }, async () => {
+  test('gets nothing from the functions of Ferry, which run as whoever calls them', async () => {
     await using opened = new AsyncDisposableStack()
     const client = await connect(opened)
     const rows = await functionsIn(pool, 'ferry')

@@ -55,9 +55,7 @@ async function stateOf(pool: Pool, role: string) {
 }
 
 describe('`ferry migrate --reader-of`', () => {
-  test('makes a role that sees the account; the second time it changes nothing', {
-    timeout: 30_000,
-  }, async () => {
+  test('makes a role that sees the account; the second time it changes nothing', async () => {
     await using database = await setup()
     const { pool, account, role, env } = database
     const ended = await runFerryHere(['migrate', '--reader-of', account, '--reader-of', account], env)
@@ -234,9 +232,7 @@ describe('the role of the readers of an account', () => {
     expect(rows).toEqual([])
   })
 
-  test('waits for a query that uses its schema, and says so if that does not end', {
-    timeout: 30_000,
-  }, async () => {
+  test('waits for a query that uses its schema, and says so if that does not end', async () => {
     await using opened = new AsyncDisposableStack()
     const { pool, account, role, url, env } = opened.use(await setup())
     await prepareAccountReader(pool, account)

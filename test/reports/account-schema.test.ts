@@ -47,9 +47,7 @@ async function rowsOf(client: Client, query: string): Promise<string[]> {
 }
 
 describe('what readers of one account see', () => {
-  test('sees of it what ferry_reader sees of it, and nothing of another account', {
-    timeout: 60_000,
-  }, async () => {
+  test('sees of it what ferry_reader sees of it, and nothing of another account', async () => {
     await using opened = new AsyncDisposableStack()
     const client = await pool.connect()
     opened.defer(async () => client.release(true))
@@ -140,7 +138,7 @@ describe('what readers of one account see', () => {
     expect(await begins()).toMatch(/^2020-01-01|^2019-12-31/)
   })
 
-  test('runs every report, with its schema in the place of ferry', { timeout: 60_000 }, async () => {
+  test('runs every report, with its schema in the place of ferry', async () => {
     await using opened = new AsyncDisposableStack()
     const client = await connect(opened)
     for (const { query, takes, ofNight } of REPORTS) {

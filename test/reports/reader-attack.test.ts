@@ -142,9 +142,7 @@ describe('a reader with types and tables of his own', () => {
     await pool.query(`drop function ${PLANTED.map(name => `${name}()`).join(', ')}`)
   })
 
-  test('runs nothing as the owner, whichever function he calls and whichever view he reads', {
-    timeout: 120_000,
-  }, async () => {
+  test('runs nothing as the owner, whichever function he calls and whichever view he reads', async () => {
     const functions = await functionsWhere('true')
     expect(functions.length).toBeGreaterThan(50)
     const { rows: views } = await pool.query<{ name: string }>(
@@ -158,9 +156,7 @@ describe('a reader with types and tables of his own', () => {
     expect(await attack([...(await ownTypes()).values(), ...(await ownRelations())], statements)).toEqual([])
   })
 
-  test('runs nothing with any one type in any function that runs as its owner', {
-    timeout: 120_000,
-  }, async () => {
+  test('runs nothing with any one type in any function that runs as its owner', async () => {
     const calls = (await functionsWhere('p.prosecdef')).flatMap(callsOf)
     const open: string[] = []
     for (const [type, domain] of await ownTypes()) {

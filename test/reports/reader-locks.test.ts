@@ -87,7 +87,7 @@ test('nor does he keep anybody from migrating an empty database', async () => {
   expect(await prepareReader(pool)).toEqual({ status: 'ready' })
 })
 
-test('one who holds the lock of the queue is named by his number', { timeout: 60_000 }, async () => {
+test('one who holds the lock of the queue is named by his number', async () => {
   await using opened = new AsyncDisposableStack()
   const { url } = opened.use(await openTestDatabase())
   const { pool } = opened.use(openDatabase(url, SILENT))

@@ -42,7 +42,7 @@ export type Chaos = AsyncDisposable & {
   startWorker(): Promise<ChildProcess>
   unfinished(): Promise<number>
   /** Resolves once every import has ended, or needs a person. */
-  allEnded(timeoutMs?: number): Promise<void>
+  allEnded(): Promise<void>
   /** How the imports stand against what the platform received. `wrong` is what must not be, in words. */
   look(): Promise<Verdict>
   /** The same for the last time, and what `ferry verify` finds: nobody looks any more whether the sums add up. */
@@ -139,8 +139,11 @@ export async function openChaos(
       await once(worker, 'message')
       return worker
     },
-    allEnded: async (timeoutMs = 120_000) => {
-      await waitFor(async () => (await unfinished()) === 0, { timeoutMs, what: 'all imports to end' })
+    allEnded: async () => {
+      await waitFor(async () => (await unfinished()) === 0, {
+        timeoutMs: 480_000,
+        what: 'all imports to end',
+      })
     },
     look,
     async verdict() {

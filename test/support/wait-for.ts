@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 20
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { timeoutMs = 60_000, what }: { timeoutMs?: number; what: string },
+  { timeoutMs = 180_000, what }: { timeoutMs?: number; what: string },
 ): Promise<NonNullable<T>> {
   const giveUpAt = performance.now() + timeoutMs
   let cause: unknown

@@ -36,7 +36,6 @@ const runs = (worker: { job: ReturnType<typeof testJob> }, more: number) => {
   const before = worker.job.calls.length
   return waitFor(() => worker.job.calls.length >= before + more, {
     what: `${more} runs`,
-    timeoutMs: 90_000,
   })
 }
 
@@ -44,16 +43,13 @@ const AWAY = 'The queue does not answer. Nothing is lost; Ferry keeps trying.'
 const BACK = 'The queue answers again.'
 
 describe.concurrent('a queue in Postgres that refuses the first connections', () => {
-  test('is called a few times a second, and used once it accepts connections', {
-    timeout: 180_000,
-  }, async () => {
+  test('is called a few times a second, and used once it accepts connections', async () => {
     await using harness = await openQueueHarness('postgres')
     await using proxy = await openShutProxy(harness.backend.databaseUrl)
     await using worker = await openWorkerAt(harness, { databaseUrl: proxy.url })
     const before = { refused: proxy.refused(), atMs: performance.now() }
     await waitFor(() => proxy.refused() >= before.refused + 5, {
       what: 'further attempts',
-      timeoutMs: 60_000,
     })
     const perSecond = (proxy.refused() - before.refused) / ((performance.now() - before.atMs) / 1_000)
     expect(perSecond).toBeLessThan(30)
@@ -78,7 +74,7 @@ describe.concurrent('a queue in Postgres that refuses the first connections', ()
 })
 
 describe.concurrent('connections of the queue that fall silent', () => {
-  test('in Postgres are given up, and the work goes on', { timeout: 180_000 }, async () => {
+  test('in Postgres are given up, and the work goes on', async () => {
     await using harness = await openQueueHarness('postgres')
     await using proxy = await openSilentProxy(harness.backend.databaseUrl, 5432)
     await using worker = await openWorkerAt(harness, {
@@ -90,20 +86,16 @@ describe.concurrent('connections of the queue that fall silent', () => {
     await runs(worker, 3)
   })
 
-  test.skipIf(!hasRedisServer)(
-    'in Redis are given up, and the work goes on',
-    { timeout: 180_000 },
-    async () => {
-      await using harness = await openQueueHarness('postgres')
-      await using redis = await startRedis()
-      await using proxy = await openSilentProxy(redis.url, 6379)
-      await using worker = await openWorkerAt(harness, { redisUrl: proxy.through(redis.url) })
-      await runs(worker, 2)
-      proxy.fallSilent()
-      proxy.recover()
-      await runs(worker, 3)
-    },
-  )
+  test.skipIf(!hasRedisServer)('in Redis are given up, and the work goes on', async () => {
+    await using harness = await openQueueHarness('postgres')
+    await using redis = await startRedis()
+    await using proxy = await openSilentProxy(redis.url, 6379)
+    await using worker = await openWorkerAt(harness, { redisUrl: proxy.through(redis.url) })
+    await runs(worker, 2)
+    proxy.fallSilent()
+    proxy.recover()
+    await runs(worker, 3)
+  })
 })
 
 describe.skipIf(!hasRedisServer).concurrent('a Redis that stops working', () => {
@@ -115,33 +107,27 @@ describe.skipIf(!hasRedisServer).concurrent('a Redis that stops working', () => 
       ['acl', 'setuser', 'default', '-@scripting'],
       ['acl', 'setuser', 'default', '+@scripting'],
     ],
-  ] as const)(
-    'is called a few times a second, and used once it works again: %s',
-    { timeout: 180_000 },
-    async ([, spoil, mend]) => {
-      await using harness = await openQueueHarness('postgres')
-      await using redis = await startRedis()
-      await using worker = await openWorkerAt(harness, { redisUrl: redis.url })
-      await runs(worker, 2)
-      await redis.admin.call(...(spoil as unknown as [string, ...string[]]))
-      await waitFor(() => worker.news().includes(AWAY), {
-        what: 'the log line that it does not answer',
-        timeoutMs: 60_000,
-      })
-      const before = { commands: await commandsOf(redis.admin), atMs: performance.now() }
-      await waitFor(() => performance.now() - before.atMs > 3_000, { what: 'three seconds' })
-      const perSecond =
-        ((await commandsOf(redis.admin)) - before.commands) / ((performance.now() - before.atMs) / 1_000)
-      expect(perSecond).toBeLessThan(40)
-      await redis.admin.call(...(mend as unknown as [string, ...string[]]))
-      await runs(worker, 2)
-      await waitFor(() => worker.news().at(-1) === BACK, {
-        what: 'the log line that it answers again',
-        timeoutMs: 60_000,
-      })
-      expect(worker.news()).toEqual([AWAY, BACK])
-    },
-  )
+  ] as const)('is called a few times a second, and used once it works again: %s', async ([, spoil, mend]) => {
+    await using harness = await openQueueHarness('postgres')
+    await using redis = await startRedis()
+    await using worker = await openWorkerAt(harness, { redisUrl: redis.url })
+    await runs(worker, 2)
+    await redis.admin.call(...(spoil as unknown as [string, ...string[]]))
+    await waitFor(() => worker.news().includes(AWAY), {
+      what: 'the log line that it does not answer',
+    })
+    const before = { commands: await commandsOf(redis.admin), atMs: performance.now() }
+    await waitFor(() => performance.now() - before.atMs > 3_000, { what: 'three seconds' })
+    const perSecond =
+      ((await commandsOf(redis.admin)) - before.commands) / ((performance.now() - before.atMs) / 1_000)
+    expect(perSecond).toBeLessThan(40)
+    await redis.admin.call(...(mend as unknown as [string, ...string[]]))
+    await runs(worker, 2)
+    await waitFor(() => worker.news().at(-1) === BACK, {
+      what: 'the log line that it answers again',
+    })
+    expect(worker.news()).toEqual([AWAY, BACK])
+  })
 })
 
 async function commandsOf(admin: { info(section: string): Promise<string> }): Promise<number> {

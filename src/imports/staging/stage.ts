@@ -6,8 +6,7 @@ import { RowCheck } from './checks/row.ts'
 import { afterDiskFull, isDiskFull } from './disk-space.ts'
 import { mergeDuplicates } from './duplicates.ts'
 import { type OpenFile, openFile } from './file/rows.ts'
-import { openSource } from './file/source.ts'
-import type { Compression } from './file/unpack.ts'
+import { type FileSource, openSource } from './file/source.ts'
 import type { ImportOptions } from './options.ts'
 import { RowSink, type Tally } from './row-sink.ts'
 import { expectOneStdin, readRules } from './rules.ts'
@@ -94,7 +93,7 @@ async function stage(
   await using source = await openSource(path, signal)
   const file = await openFile(source, rules.fields, rules.preset)
   const report = await inTransaction(pool, async client => {
-    const staging = await beginStaging(client, newImport(path, options, file, source.compression), isDryRun)
+    const staging = await beginStaging(client, newImport(source, options, file), isDryRun)
     if (options.suppress !== null) {
       await copySuppressions(client, options.suppress, options.method, hashOf, signal)
     }
@@ -144,19 +143,14 @@ async function countStaged(
   return { recipients: recipients - alreadyImported, alreadyImported, maybeSent, reasons, ...samples }
 }
 
-function newImport(
-  path: string,
-  options: ImportOptions,
-  file: OpenFile,
-  compression: Compression,
-): NewImport {
+function newImport({ name, compression }: FileSource, options: ImportOptions, file: OpenFile): NewImport {
   const { account, pageId, method, onUncertain, update, batchRows, firstRows, ...reading } = options
   const { columns, format, delimiter } = file.shape()
   return {
     account,
     page_id: pageId,
     method,
-    file: path === '-' ? 'stdin' : path,
+    file: name,
     columns: columns && [...columns],
     options: { ...reading, file: { compression, format, delimiter } },
     on_uncertain: onUncertain,

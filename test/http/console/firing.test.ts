@@ -232,7 +232,7 @@ test('hostile names of rules, teams, people and accounts are text, whatever page
       }
     }
   }
-}, 60_000)
+})
 
 test('rules that never fired are shown with how long they were observed, by account and folder', async () => {
   await using harness = await openConsoleHarness()

@@ -21,9 +21,7 @@ const TEXTS = [
   (seed: number) => `${seed}`.padEnd(LONG, '👩‍👩‍👧‍👦'),
 ]
 
-test('no page is larger than it may be, however long the texts of rules and servers are', {
-  timeout: 240_000,
-}, async () => {
+test('no page is larger than it may be, however long the texts of rules and servers are', async () => {
   expect(INVISIBLE.test('\u200b')).toBe(true)
   await using harness = await openConsoleHarness({}, { rules: 10, servers: 30 })
   const { state } = harness.sandbox
@@ -53,7 +51,7 @@ test('no page is larger than it may be, however long the texts of rules and serv
         const one = await harness.page(address)
         return one.status === 503 ? null : one
       },
-      { what: 'the page', timeoutMs: 60_000 },
+      { what: 'the page' },
     )
     const kind = kindOf(address)
     sizes.set(kind, Math.max(sizes.get(kind) ?? 0, Buffer.byteLength(answered.text)))

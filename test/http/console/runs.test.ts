@@ -108,7 +108,7 @@ describe('the page of a run', () => {
     expect(hrefsOf(text, `/ledger/calls?request_id=${failed.requestId}`).length).toBe(2)
   })
 
-  test('leads to the hold that it made, until that is decided', { timeout: 120_000 }, async () => {
+  test('leads to the hold that it made, until that is decided', async () => {
     await using harness = await openConsoleHarness({}, { rules: 12 })
     await harness.sync()
     for (const id of harness.sandbox.state.rules.ids()) harness.sandbox.state.removeRule(id)

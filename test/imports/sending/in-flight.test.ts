@@ -171,7 +171,7 @@ test('what was uncertain stays so after a refusal, until a certain outcome', asy
       await ageImport(harness.ferry.pool, id, '1 hour')
       return (await harness.work(id)) === 'completed'
     },
-    { what: 'the import to end', timeoutMs: 60_000 },
+    { what: 'the import to end' },
   )
   expect(uncertain).toEqual([false, true, true])
   expect(await harness.batches(id)).toMatchObject([{ state: 'sent', uncertain: false, resends: 1 }])

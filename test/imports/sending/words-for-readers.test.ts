@@ -55,7 +55,6 @@ function openLog() {
 
 test.for(['InvalidParameter', 'Unauthorized'])(
   'whoever may only look, and the log, get the code of an answer, in whatever spelling it names somebody: %s',
-  { timeout: 60_000 },
   async code => {
     await using harness = await openImportHarness()
     const { pool } = harness.ferry

@@ -7,9 +7,9 @@ import { expect, inject, test } from 'vitest'
 import { DiskFull } from '#src/imports/staging/disk-space.ts'
 import { openStagingHarness } from './staging-harness.ts'
 
-test('a disk that is full to the last byte gets back what a staging wrote, and the next one finds room', {
-  timeout: 120_000,
-}, async ({ skip }) => {
+test('a disk that is full to the last byte gets back what a staging wrote, and the next one finds room', async ({
+  skip,
+}) => {
   await using harness = await openStagingHarness()
   const directory = await smallDisk()
   if (directory === null) {

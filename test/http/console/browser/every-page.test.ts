@@ -9,7 +9,7 @@ import { FOUR_LOOKS, lookAt, TWO_LOOKS } from './looks.ts'
 
 /* Every page that a link leads to fits the window, and axe finds nothing on it. Nothing is asked of another host. */
 
-describe.skipIf(!hasChromium)(`every page, ${IN_A_BROWSER}`, { timeout: 600_000 }, () => {
+describe.skipIf(!hasChromium)(`every page, ${IN_A_BROWSER}`, () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await openChromium()

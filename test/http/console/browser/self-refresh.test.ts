@@ -156,24 +156,20 @@ describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () 
   test.each([
     ['does not answer', 'fallSilent'],
     ['is stopped', 'stop'],
-  ] as const)(
-    'stays as it was while Postgres %s, says so, and goes on when it is back',
-    async (_, fails) => {
-      await using now = await openNow()
-      const shown = await now.main.innerText()
-      now.harness.proxy[fails]()
-      await now.refresh()
-      await expect.poll(now.lost).toContain('cannot read from Postgres')
-      expect(await now.live.textContent()).toContain('What is shown is old')
-      expect(await now.main.innerText()).toBe(shown)
-      now.harness.proxy.recover()
-      await now.makeLate()
-      await expect.poll(now.textLater).toContain('late')
-      expect(await now.lost()).toBeNull()
-      expect(await now.live.textContent()).not.toContain('old')
-    },
-    60_000,
-  )
+  ] as const)('stays as it was while Postgres %s, says so, and goes on when it is back', async (_, fails) => {
+    await using now = await openNow()
+    const shown = await now.main.innerText()
+    now.harness.proxy[fails]()
+    await now.refresh()
+    await expect.poll(now.lost).toContain('cannot read from Postgres')
+    expect(await now.live.textContent()).toContain('What is shown is old')
+    expect(await now.main.innerText()).toBe(shown)
+    now.harness.proxy.recover()
+    await now.makeLate()
+    await expect.poll(now.textLater).toContain('late')
+    expect(await now.lost()).toBeNull()
+    expect(await now.live.textContent()).not.toContain('old')
+  })
 
   test('says that Ferry is gone, and when it is back', async () => {
     await using now = await openNow()
@@ -194,7 +190,7 @@ describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () 
     now.harness.proxy.recover()
     await expect.poll(now.textLater).toContain('fresh')
     expect(await now.page.title()).toBe('Now · Ferry')
-  }, 60_000)
+  })
 })
 
 /** From now on each page has this too, as Ferry may send it. */

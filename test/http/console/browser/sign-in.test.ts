@@ -10,7 +10,7 @@ describe.skipIf(!hasChromium)(`who opens the address that is printed, ${IN_A_BRO
   })
   afterAll(() => browser?.close())
 
-  test('is signed in, stays so, and decides', { timeout: 120_000 }, async () => {
+  test('is signed in, stays so, and decides', async () => {
     await using harness = await openConsoleHarness({ signsInOnce: true })
     const { address, signInAddress } = harness.http
     await using visit = await openVisit(browser, address)
@@ -22,7 +22,7 @@ describe.skipIf(!hasChromium)(`who opens the address that is printed, ${IN_A_BRO
     await page.goto('/ledger/schedules/prune/*/pause')
     await page.locator('main form button').click()
     await expect
-      .poll(() => harness.query('select actor from ferry.audit'), { timeout: 20_000 })
+      .poll(() => harness.query('select actor from ferry.audit'))
       .toEqual([{ actor: 'console, operate token' }])
     await page.goto(signInAddress ?? '')
     expect(page.url()).toBe(`${address}/`)

@@ -11,7 +11,7 @@ describe.skipIf(!hasChromium)(`somebody without a mouse, or without script, ${IN
   })
   afterAll(() => browser?.close())
 
-  test('goes through a page in its order by keyboard, and sees where', { timeout: 120_000 }, async () => {
+  test('goes through a page in its order by keyboard, and sees where', async () => {
     await using harness = await openConsoleHarness()
     await harness.sync()
     await using visit = await openVisit(browser, harness.http.address, SIGNED_IN)
@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)(`somebody without a mouse, or without script, ${IN
 
   for (const javaScriptEnabled of [true, false]) {
     const words = javaScriptEnabled ? 'by keyboard alone' : 'without script'
-    test(`decides ${words}`, { timeout: 120_000 }, async () => {
+    test(`decides ${words}`, async () => {
       await using harness = await openConsoleHarness()
       const id = await stageRows(harness.ferry.pool)
       await using visit = await openVisit(browser, harness.http.address, { ...SIGNED_IN, javaScriptEnabled })
