@@ -6,7 +6,7 @@ import { cleanAddress, openRecipientCheck } from '#src/imports/staging/checks/re
 import { counted } from '#src/model/counted.ts'
 import { textOf } from './checks/values.ts'
 import { CsvReader } from './file/csv.ts'
-import { fieldsOf, RECIPIENT } from './file/header.ts'
+import { fieldsOf, nameOf, RECIPIENT } from './file/header.ts'
 import { readBlocks, type Sink } from './file/lines.ts'
 import { openFile, readAll } from './file/rows.ts'
 import { HEAD, sniffFormat } from './file/sniff.ts'
@@ -73,7 +73,8 @@ async function readRecipients(
   const { bytes, all } = await peek(source.content, HEAD)
   const format = sniffFormat(bytes, source.name)
   const [firstLine = ''] = bytes.toString('utf8').trimStart().split('\n', 1)
-  const isHeader = fields.some(field => field.columns.includes(firstLine.trim().toLowerCase()))
+  const names = fields.flatMap(({ columns }) => columns).map(nameOf)
+  const isHeader = firstLine.split(/[,;\t]/).some(cell => names.includes(nameOf(cell.replaceAll('"', ''))))
   if (format === 'csv' && !isHeader && isRecipient(firstLine)) {
     await readAll(
       readBlocks(all),
@@ -90,13 +91,19 @@ async function readRecipients(
 const WILDCARD = /^[*?%]+(@|$)|@[^@]*[*?%]/
 const FOR_MANY = 'a pattern, and only recipients who are listed are left out: list each of them'
 
+/** No recipient has one, whatever the method. */
+const SEPARATOR = /[;\t]/
+const SEVERAL = 'several columns, and no header names the one with the recipient'
+
 /** Reads recipients as rows do, but accepts unusual addresses: every recipient that the file may contain must be found. */
 function openRecipientReader(method: string) {
   const check = openRecipientCheck(method, true)
   return (value: unknown): { readonly recipient: string; readonly fault: string | null } => {
     const written = textOf(value) ?? ''
     const recipient = method === 'email' ? cleanAddress(written).address : written
-    return { recipient, fault: WILDCARD.test(recipient) ? FOR_MANY : (check(recipient)?.message ?? null) }
+    if (WILDCARD.test(recipient)) return { recipient, fault: FOR_MANY }
+    if (SEPARATOR.test(recipient)) return { recipient, fault: SEVERAL }
+    return { recipient, fault: check(recipient)?.message ?? null }
   }
 }
 

@@ -52,3 +52,12 @@ test('the page of a paused import names each command once, also one that the adv
     `ferry imports cancel ${id}`,
   ])
 })
+
+test('an import that is still read looks again as soon as one that is sent; one that waits to be confirmed takes its time', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const id = await stageRows(pool, { rows: 1, status: 'staging' })
+  expect((await harness.page(`/imports/${id}`)).text).toContain('data-refresh="30000"')
+  await pool.query('update ferry.imports set staged_at = null where id = $1', [id])
+  expect((await harness.page(`/imports/${id}`)).text).toContain('data-refresh="10000"')
+})

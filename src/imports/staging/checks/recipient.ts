@@ -57,6 +57,9 @@ const PLAIN =
 /** Control characters, spaces and invisible characters. */
 const NOT_PRINTED = /[\p{C}\p{Z}]/u
 
+/** Marks of typography, and what shows nothing: in no name of a mailbox, but around addresses that were copied out of a text. */
+const NO_LETTER = /[\p{Pi}\p{Pf}\p{Default_Ignorable_Code_Point}•…]|(?!\p{ASCII})[\p{Ps}\p{Pe}\p{S}]/u
+
 /** Whether it is an e-mail address by the rules, without quoted local parts, comments or IP addresses. */
 export function isEmail(address: string): boolean {
   const at = address.indexOf('@')
@@ -79,12 +82,15 @@ export function isLenientEmail(address: string): boolean {
 
 function hasFormOfEmail(address: string): boolean {
   if (PLAIN.test(address)) return true
-  return !NOT_PRINTED.test(address) && isEmailValid(address, { ignoreLength: true })
+  if (NOT_PRINTED.test(address) || NO_LETTER.test(address)) return false
+  return isEmailValid(address, { ignoreLength: true })
 }
 
 /** Invisible characters: zero-width spaces, soft hyphens, marks of direction, byte order marks. */
 const UNSEEN_AT_ENDS = /^[\s\p{Default_Ignorable_Code_Point}]+|[\s\p{Default_Ignorable_Code_Point}]+$/gu
 const SEPARATORS_AT_END = /[\s,;\p{Default_Ignorable_Code_Point}]+$/u
+/** Marks of typography around an address, and the apostrophe with which a spreadsheet marks text. */
+const MARKS_AROUND = /^[\s\p{Pi}\p{Pf}„‚•]+|^'(?=[^']*$)|[\s\p{Pi}\p{Pf}]+$/gu
 /** As mail programs write an address: `Ada Lovelace <ada@example.com>`. */
 const WITH_NAME = /^[^<>]*<([^<>]+)>$/
 
@@ -100,7 +106,7 @@ export function cleanAddress(text: string): CleanAddress {
     return { address: text, cleaned: null }
   const seen = withoutUnseen(text)
   const alone = seen.replace(SEPARATORS_AT_END, '')
-  const address = withoutUnseen(WITH_NAME.exec(alone)?.[1] ?? alone)
+  const address = withoutUnseen(WITH_NAME.exec(alone)?.[1] ?? alone).replace(MARKS_AROUND, '')
   if (address !== seen) return { address, cleaned: 'name or separator' }
   return { address, cleaned: seen === text ? null : 'unseen characters' }
 }

@@ -75,19 +75,21 @@ export class RowCheck {
     }
     const { address: recipient, cleaned } =
       method === 'email' ? cleanAddress(written) : { address: written, cleaned: null }
-    for (const { field, name, status } of this.#statuses) {
+    const fault = this.#checkRecipient(recipient)
+    // Damaged, as a line of a file of rejects that nobody has corrected. Its empty cells are no status.
+    const isBlank = recipient === '' && values.every(value => textOf(value) === '')
+    for (const { field, name, status } of isBlank ? [] : this.#statuses) {
       const value = values[field]
       if (value === undefined && !status.required) continue
       const judgement = status.judge((textOf(value) ?? '?').toLowerCase(), method)
       if (judgement.kind === 'left out') return leftOut(judgement.reason, recipient)
-      if (judgement.kind === 'unknown') {
+      if (judgement.kind === 'unknown' && !fault) {
         return rejected('unknown status', field, `the value of ${name} is unknown`)
       }
     }
     if (recipient === '' && this.#others.some(field => textOf(values[field]) !== '')) {
       return leftOut(`not ${method}`, null)
     }
-    const fault = this.#checkRecipient(recipient)
     if (fault) return rejected(fault.reason, RECIPIENT, fault.message)
     return this.#settingsOf({ recipient, cleaned }, values)
   }

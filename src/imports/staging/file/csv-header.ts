@@ -6,7 +6,7 @@ import type { Delimiter } from './csv.ts'
 import { fieldAt, fieldsFor, scanRecord } from './csv-record.ts'
 import { columnsOfRejects, type Field, nameOf, namesOf, REJECT_COLUMNS } from './header.ts'
 import { type Block, LONGEST_LINE } from './lines.ts'
-import { empty } from './sniff.ts'
+import { empty, oldMacLines } from './sniff.ts'
 
 export type CsvHeader = {
   readonly columns: readonly string[]
@@ -117,7 +117,9 @@ function headerIn(
   if (isInvented) {
     return { columns, delimiter, firstLine: 1 + blankLines, rest: withoutStart(block, blank.length) }
   }
-  if (columns.some(column => isEmailValid(column))) {
+  const isRow = (line: string) => line.split(delimiter).some(cell => isEmailValid(cell.trim()))
+  if (columns.some(column => column.split(/[\r\n]+/).some(isRow))) {
+    if (columns.some(column => /\r(?!\n)/.test(column))) throw oldMacLines(name)
     throw new FileRefused(
       `The first line of ${name} contains an address: the file has no header.`,
       // It may be a list of people who must not be subscribed.

@@ -2,10 +2,12 @@ import { type Fields, fieldAt, fieldsFor, type QuoteFault, scanRecord } from './
 import { type Block, DAMAGE_IN_WORDS, type Damage, LONGEST_LINE, type Reader, type Sink } from './lines.ts'
 import {
   type ClosingLine,
+  closesItself,
   type LoneQuoteTest,
   openClosingLineSearch,
   openLoneQuoteTest,
   opensInside,
+  quotesIn,
 } from './quotes.ts'
 
 export type Delimiter = ',' | ';' | '\t'
@@ -136,7 +138,8 @@ export class CsvReader implements Reader {
     const mayWait = !isLast && text.length - at <= LONGEST_LINE
     if (fault === 'open' && mayWait) return null
     const mayGoOn =
-      fault === 'text after a quote' || (fault === 'quote in a field' && opensInside(text, fields.end))
+      (fault === 'text after a quote' && !closesItself(text, at, this.#delimiter)) ||
+      (fault === 'quote in a field' && opensInside(text, fields.end))
     if (mayGoOn && mayWait) return null
     const faultEnd = lineEnd(text, fields.end)
     const end = mayGoOn ? this.#writtenOnTo(text, at, faultEnd) : faultEnd
@@ -144,21 +147,28 @@ export class CsvReader implements Reader {
     return cutOff(text, at, { firstEnd: lineEnd(text, at), end, trouble: fault, endsInFault })
   }
 
-  /** Where a record with bad quotes that began at `from` ends: after `at` if lines below close it and are not rows. */
+  /**
+   * Where a record with bad quotes that began at `from` ends: after `at`, if lines below close its cell and are not rows, until its
+   * quotes are even or a row follows.
+   */
   #writtenOnTo(text: string, from: number, at: number): number {
     let end = at
+    let line = this.#line + linesIn(text, from, at)
+    let quotes = quotesIn(text, from, at)
     for (;;) {
       const next = this.#closingLine({ text, at: end, offset: this.#offset, from })
-      if (next === null) return end
-      const between = {
-        text: text.slice(end, next),
-        firstLine: this.#line + linesIn(text, from, end),
-        isNote: false,
-        endsInFault: false,
-      }
-      if (this.#isLoneQuote(between, this.#damaged)) return end
+      if (next === null || this.#areRows(text, end, next, line, false)) return end
+      line += linesIn(text, end, next)
+      quotes += quotesIn(text, end, next)
       end = next
+      if (quotes % 2 === 0 || this.#areRows(text, end, lineEnd(text, end), line, true)) return end
     }
+  }
+
+  /** Whether the lines between two places, after a record with bad quotes, are rows. */
+  #areRows(text: string, from: number, to: number, firstLine: number, endsInFault: boolean): boolean {
+    const lines = { text: text.slice(from, to), firstLine, isNote: false, endsInFault }
+    return this.#isLoneQuote(lines, this.#damaged)
   }
 
   /** Whether a record of several lines is a line with a lone quote, and rows. */

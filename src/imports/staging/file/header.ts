@@ -175,15 +175,19 @@ export function nameOf(column: string): string {
 /** A longer name of a column is cut off in messages. */
 const MAX_NAME = 60
 
-/** A line that looks like a header may contain an address, in any spelling. */
+/** A line that is taken for a header may be a row: it holds an address in any spelling, or the recipient of another method. */
+function namesSomebody(column: string): boolean {
+  return holdsAddress(column) || /:\/\/|^\s*[@+]|\d{7}/.test(column)
+}
+
 export function shownColumn(column: string | undefined): string {
   if (!column?.trim()) return '(no name)'
-  return holdsAddress(column) ? '(an address)' : firstOf(inOneLine(column), MAX_NAME)
+  return namesSomebody(column) ? '(an address)' : firstOf(inOneLine(column), MAX_NAME)
 }
 
 /** The column whose name is most like one of the names that are looked for. */
 function nearest(header: readonly string[], field: Field): string {
-  const named = header.filter(column => column.trim() !== '' && !holdsAddress(column))
+  const named = header.filter(column => column.trim() !== '' && !namesSomebody(column))
   const wanted = field.columns.map(nameOf)
   const likeness = named
     .map(nameOf)

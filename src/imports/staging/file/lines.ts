@@ -16,6 +16,7 @@ export const LONGEST_LINE = 64 * 1024
 const KEPT_OF_LONG_LINE = 1024
 
 const NEWLINE = 10
+const QUOTE = 34
 const NONE: ReadonlyMap<number, Damage> = new Map()
 
 /** Yields the lines of a file in blocks, without the byte order mark. Memory grows neither with the file nor with a line. */
@@ -39,10 +40,9 @@ export async function* readBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator
 
 /** The unfinished line at the end of what was read, with more of it. */
 function lengthened(open: Buffer, more: Buffer, tooLong: boolean): { open: Buffer; tooLong: boolean } {
-  if (tooLong) return { open, tooLong }
-  const line = open.length === 0 ? more : Buffer.concat([open, more])
-  return line.length > LONGEST_LINE
-    ? { open: Buffer.from(line.subarray(0, KEPT_OF_LONG_LINE)), tooLong: true }
+  const line = joined(open, more)
+  return tooLong || line.length > LONGEST_LINE
+    ? { open: shortened(line), tooLong: true }
     : { open: line, tooLong: false }
 }
 
@@ -89,9 +89,17 @@ function damageOf(line: Buffer): Damage | undefined {
   return isUtf8(line) ? undefined : 'not UTF-8'
 }
 
+/** The beginning of a line. A quote is closed if it was: a cell that is cut off would enclose the lines below. */
 function shortened(line: Buffer): Buffer {
-  const newline = line.at(-1) === NEWLINE ? '\n' : ''
-  return Buffer.concat([line.subarray(0, KEPT_OF_LONG_LINE), Buffer.from(newline)])
+  const isOdd = quotesIn(line.subarray(KEPT_OF_LONG_LINE)) % 2 === 1
+  const end = line.at(-1) === NEWLINE ? '\n' : ''
+  return Buffer.concat([line.subarray(0, KEPT_OF_LONG_LINE), Buffer.from(`${isOdd ? '"' : ''}${end}`)])
+}
+
+function quotesIn(bytes: Buffer): number {
+  let count = 0
+  for (let at = bytes.indexOf(QUOTE); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) count++
+  return count
 }
 
 /** Reads the blocks of a file one after the other. */

@@ -1,4 +1,5 @@
 import { fieldAt, fieldsFor, scanRecord } from './csv-record.ts'
+import { RECIPIENT } from './header.ts'
 import { type Damage, LONGEST_LINE, type Sink } from './lines.ts'
 
 /*
@@ -72,11 +73,28 @@ export function openClosingLineSearch(delimiter: number): ClosingLine {
   }
 }
 
+/**
+ * Whether the line at `at` seems to close each quote that it opens, as `"Ada "the" C",yes` does: they are even, and a cell ends with the
+ * last one. `"He said "hello"` opens one more.
+ */
+export function closesItself(text: string, at: number, delimiter: number): boolean {
+  const newline = text.indexOf('\n', at)
+  const line = text.slice(at, newline === -1 ? text.length : newline).trimEnd()
+  const after = line.charCodeAt(line.lastIndexOf('"') + 1)
+  return quotesIn(line, 0, line.length) % 2 === 0 && (Number.isNaN(after) || after === delimiter)
+}
+
 /** Whether the quote at `at`, inside a cell without quotes, seems to open a quotation that its line does not close. */
 export function opensInside(text: string, at: number): boolean {
   const newline = text.indexOf('\n', at)
   const rest = text.slice(at, newline === -1 ? text.length : newline)
   return /[\s(:[]/.test(text.charAt(at - 1)) && /^"\w/.test(rest) && rest.split('"').length % 2 === 0
+}
+
+export function quotesIn(text: string, from: number, to: number): number {
+  let count = 0
+  for (let at = text.indexOf('"', from); at !== -1 && at < to; at = text.indexOf('"', at + 1)) count++
+  return count
 }
 
 /** How many rows in a row no cell contains by chance: a cell that is read, and a note. */
@@ -99,7 +117,7 @@ export type LoneQuoteTest = (enclosed: Enclosed, damaged: ReadonlyMap<number, Da
 
 /**
  * Returns a test of a quote that encloses several lines: is it a lone quote, after which rows follow? It is if at least three
- * of four enclosed lines are complete rows without a fault. Otherwise the enclosed lines are the text of a cell.
+ * of four enclosed lines are rows: complete, and of somebody, whatever else is wrong with them. Otherwise the enclosed lines are the text of a cell.
  */
 export function openLoneQuoteTest(
   { delimiter, width, columns }: { delimiter: number; width: number; columns: readonly number[] },
@@ -109,9 +127,8 @@ export function openLoneQuoteTest(
 
   function isRow(line: string): boolean {
     if (scanRecord(line, 0, delimiter, fields) !== null || fields.count !== width) return false
-    return (
-      faultOf(columns.map(column => (column === -1 ? undefined : fieldAt(line, fields, column)))) === null
-    )
+    const values = columns.map(column => (column === -1 ? undefined : fieldAt(line, fields, column)))
+    return faultOf(values) !== RECIPIENT
   }
 
   return ({ text, firstLine, isNote, endsInFault }, damaged) => {

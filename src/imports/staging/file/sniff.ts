@@ -93,7 +93,7 @@ function jsonArray(name: string): FileRefused {
   )
 }
 
-function oldMacLines(name: string): FileRefused {
+export function oldMacLines(name: string): FileRefused {
   return new FileRefused(
     `The lines of ${name} end with a lone carriage return.`,
     `Convert it: tr '\\r' '\\n' < ${shell(name)} > lines.csv`,

@@ -1,0 +1,59 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { isAddress, readCsv } from './read-csv.ts'
+import { openStagingHarness } from './staging-harness.ts'
+
+/* Damaged records among rows, as files have them in which somebody wrote notes: they cost no row. */
+
+const DAMAGED = [
+  '(none),"Said "yes"\nthen left"',
+  'x@example.com,"Ada "the" C"',
+  'x@example.com, "two\nlines"',
+  `x@example.com,"${'long '.repeat(14_000)}"`,
+  'x@example.com,was 5"11,',
+]
+
+test('no row is lost to damaged records among it, whatever their number', async () => {
+  const record = fc.oneof(
+    { weight: 2, arbitrary: fc.constant(null) },
+    { weight: 1, arbitrary: fc.constantFrom(...DAMAGED) },
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(record, { maxLength: 40 }),
+      fc.constantFrom(7, 1 << 16),
+      async (records, chunk) => {
+        const rows = records.map((damaged, n) => damaged ?? `p${n}@example.com,fine`)
+        const read = await readCsv(`${rows.join('\n')}\n`, { accept: isAddress, chunk })
+        expect(read.rows.map(({ raw }) => raw)).toEqual(rows.filter((_, n) => records[n] === null))
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+test('a row that follows a cell with a lone quote is read, though quotes below it are bad too', async () => {
+  const rows = [
+    `(none),"was 5'11" tall\nthen left"`,
+    'ada@example.com,fine',
+    '(none),"Said "no"\nand stayed"',
+  ]
+  const read = await readCsv(rows.join('\n'), { accept: isAddress })
+  expect(read.rows.map(({ raw }) => raw)).toEqual(['ada@example.com,fine'])
+})
+
+test('a quote that is not closed costs its line only, though other rows have faults of their own', async () => {
+  await using harness = await openStagingHarness()
+  const rows = Array.from({ length: 200 }, (_, n) => {
+    const locale = n % 10 < 3 ? '' : 'en-US'
+    return `p${n}@example.com,${locale},${n === 50 ? '"oops' : 'fine'}`
+  })
+  const { summary, reasons } = await harness.stage(['email,locale,note', ...rows].join('\n'), {
+    defaultLocale: null,
+  })
+  expect(summary).toMatchObject({ read: 200, pending: 140 })
+  expect(Object.fromEntries(reasons.map(({ reason, rows }) => [reason, rows]))).toEqual({
+    'no locale': 59,
+    quotes: 1,
+  })
+})
