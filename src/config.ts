@@ -9,7 +9,7 @@ import { isNot } from './model/did-you-mean.ts'
 import { guardedMs } from './model/limit.ts'
 import type { RemovalGuard } from './model/removal-guard.ts'
 import { Secret } from './model/secret.ts'
-import type { NotifySettings, Retention } from './model/settings.ts'
+import { type NotifySettings, type Retention, SANDBOX_KEY_SETTING } from './model/settings.ts'
 
 export type { Account, AccountDefaults } from './config/accounts.ts'
 export type { HttpSettings } from './config/http.ts'
@@ -133,7 +133,13 @@ export function readConfig(env: Env = process.env): Config {
 /** Returns the configuration with one more account, the built-in sandbox. It has the default values. */
 export function withAccount(config: Config, name: string, baseUrl: string, appKey: string): Config {
   const baseUrlSetting = 'the built-in sandbox'
-  const source = { name, baseUrl, baseUrlSetting, appKey: new Secret(appKey), keySetting: 'the sandbox' }
+  const source = {
+    name,
+    baseUrl,
+    baseUrlSetting,
+    appKey: new Secret(appKey),
+    keySetting: SANDBOX_KEY_SETTING,
+  }
   const account = accountOf(config.accountDefaults, source)
   // It runs in this process, or beside it: no proxy reaches it.
   const proxy = {

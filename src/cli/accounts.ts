@@ -3,7 +3,7 @@ import type { Ferry } from '#src/ferry.ts'
 import { isNot } from '#src/model/did-you-mean.ts'
 import { UsageError } from './errors.ts'
 import { printAside } from './output.ts'
-import { readSandboxNote } from './sandbox-note.ts'
+import { findSandbox } from './sandbox-note.ts'
 
 export const HOW_TO_CONFIGURE = {
   found: 'no platform account is configured',
@@ -24,7 +24,7 @@ export async function needAccounts(config: Config): Promise<Config> {
  * directory.
  */
 export async function findAccounts(config: Config): Promise<Config> {
-  const note = config.accounts.length > 0 ? null : readSandboxNote(config.dataDir)
+  const note = config.accounts.length > 0 ? null : await findSandbox(config.dataDir)
   if (note === null) return config
   printAside(`No platform account is configured: using the sandbox of \`ferry up\` (process ${note.pid}).`)
   const { withAccount } = await import('#src/config.ts')

@@ -4,7 +4,7 @@ import { findAccounts, HOW_TO_CONFIGURE } from './accounts.ts'
 import { type CommandContext, runOneShot } from './command-context.ts'
 import { ANSWER_WITHIN_MS, type Finding, failed, NoAnswer, orFailed } from './doctor/finding.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
-import { coloured, harmless, print, printJson, StatusLine } from './output.ts'
+import { coloured, harmlessMessage, print, printJson, StatusLine } from './output.ts'
 
 type Options = { json?: true }
 
@@ -126,6 +126,8 @@ const SIGN = {
 }
 
 function printFinding({ check, status, found, whatToDo }: Finding): void {
-  print(`${SIGN[status]}  ${check.padEnd(14)}${harmless(found)}`)
-  if (whatToDo !== undefined) print(`${' '.repeat(20)}${harmless(whatToDo)}`)
+  const indent = ' '.repeat(20)
+  const indented = (text: string) => harmlessMessage(text.trim()).replaceAll('\n', `\n${indent}`)
+  print(`${SIGN[status]}  ${check.padEnd(14)}${indented(found)}`)
+  if (whatToDo !== undefined) print(`${indent}${indented(whatToDo)}`)
 }

@@ -22,8 +22,25 @@ export function writeSandboxNote(dataDir: string, sandbox: { baseUrl: string; ap
   }
 }
 
+const ANSWERS_WITHIN_MS = 2_000
+
+/**
+ * Returns the sandbox of which there is a note; null if none answers. A note that was left by a process that was killed may have the
+ * pid of another, or of this one in a container.
+ */
+export async function findSandbox(dataDir: string): Promise<SandboxNote | null> {
+  const note = readSandboxNote(dataDir)
+  if (note === null) return null
+  const asked = { method: 'POST', body: '{}', signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) }
+  const isAnswered = await fetch(`${note.baseUrl}/_sandbox/counts`, asked).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+  return isAnswered ? note : null
+}
+
 /** Returns null if there is no note, or if the process that wrote it has ended. */
-export function readSandboxNote(dataDir: string): SandboxNote | null {
+function readSandboxNote(dataDir: string): SandboxNote | null {
   try {
     const note: SandboxNote = JSON.parse(readFileSync(pathOf(dataDir), 'utf8'))
     process.kill(note.pid, 0)

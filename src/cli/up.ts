@@ -3,7 +3,7 @@ import type { Config } from '#src/config.ts'
 import type { RunResult } from '#src/model/run.ts'
 import { UsageError } from './errors.ts'
 import { harmless, print, printAside } from './output.ts'
-import { readSandboxNote, SANDBOX_NOTICE, writeSandboxNote } from './sandbox-note.ts'
+import { findSandbox, SANDBOX_NOTICE, writeSandboxNote } from './sandbox-note.ts'
 import { serve } from './service.ts'
 import { startWorker } from './worker.ts'
 
@@ -66,25 +66,14 @@ function firstLine(run: RunResult): string {
   )
 }
 
-const NOTE_ANSWERS_WITHIN_MS = 2_000
-
-/** A note that was left by a process that was killed may have the pid of another, or of this one in a container. */
-function isAnswered(url: string): Promise<boolean> {
-  const asked = { method: 'POST', body: '{}', signal: AbortSignal.timeout(NOTE_ANSWERS_WITHIN_MS) }
-  return fetch(`${url}/_sandbox/counts`, asked).then(
-    ({ ok }) => ok,
-    () => false,
-  )
-}
-
 /** Starts the sandbox and leaves a note for other commands in the data directory. Throws if another one is running. */
 async function withSandbox(
   config: Config,
   opened: AsyncDisposableStack,
   options: { json?: true },
 ): Promise<Config> {
-  const other = readSandboxNote(config.dataDir)
-  if (other && (await isAnswered(other.baseUrl))) {
+  const other = await findSandbox(config.dataDir)
+  if (other) {
     throw new UsageError(
       `ferry up is already running here (pid ${other.pid}): other commands beside it use its sandbox. ` +
         'Stop it first, or set FERRY_DATA_DIR to another directory.',

@@ -156,6 +156,6 @@ async function announce(ferry: Ferry, http: HttpServer | null, options: StartOpt
 export function psqlCommand({ config, backend }: Pick<Ferry, 'config' | 'backend'>): string {
   if (config.databaseUrl !== null) return 'psql "$DATABASE_URL"'
   const { hostname, port, username, pathname } = new URL(backend.databaseUrl)
-  const password = join(config.dataDir, 'postgres', 'owner-password')
+  const password = join(config.dataDir, 'postgres', 'owner-password').replaceAll("'", "'\\''")
   return `PGPASSWORD=$(cat '${password}') psql -h ${hostname} -p ${port} -U ${username} ${pathname.slice(1)}`
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { reasonOf } from '#src/model/reason.ts'
 import { DataDirUnusable, PostgresNotRunning } from './errors.ts'
 
 const TRY_EVERY_MS = 20
@@ -89,8 +90,12 @@ async function keepToOurselves(file: string): Promise<void> {
     const { mode, uid } = await stat(file)
     if ((mode & 0o077) !== 0 && uid === process.getuid?.()) await chmod(file, 0o600)
   } catch (cause) {
-    throw new DataDirUnusable(`${file} cannot be locked.`, { cause })
+    throw cannotLock(file, cause)
   }
+}
+
+function cannotLock(file: string, cause: unknown): DataDirUnusable {
+  return new DataDirUnusable(`${file} cannot be locked: ${reasonOf(cause)}.`, { cause })
 }
 
 /** Which processes hold a lock of the file, in words, as far as the system says so. */
@@ -114,11 +119,13 @@ function tryLock(file: string): DatabaseSync | undefined {
   let lock: DatabaseSync | undefined
   try {
     lock = new DatabaseSync(file)
+    // On a full disk there is no room for a journal, and nothing is ever written.
+    lock.exec('pragma journal_mode = memory')
     lock.exec('begin exclusive')
     return lock
   } catch (cause) {
     lock?.close()
     if (cause instanceof Error && 'errcode' in cause && cause.errcode === SQLITE_BUSY) return undefined
-    throw new DataDirUnusable(`${file} cannot be locked.`, { cause })
+    throw cannotLock(file, cause)
   }
 }

@@ -133,14 +133,21 @@ function nobodyCanReach(directory: string): PostgresNotRunning {
   )
 }
 
+/** `pg_ctl` gives the path to a shell, between double quotes. */
+const READ_BY_A_SHELL = /["$`\\\r\n]/
+
 /** Creates the data directory if it does not exist, and returns its real path. Throws `DataDirUnusable`. */
 export async function makeDataDir(path: string): Promise<string> {
   try {
     await makeWithParents(path)
-    return await realpath(path)
+    const real = await realpath(path)
+    if (!READ_BY_A_SHELL.test(real)) return real
   } catch (cause) {
     throw new DataDirUnusable(`${path} cannot be created: ${reasonOf(cause)}`, { cause })
   }
+  throw new DataDirUnusable(
+    `Its path, ${path}, has a character that a shell would act on: " $ \` \\ or a line break.`,
+  )
 }
 
 /** Does not use `recursive`: where nothing can be created, as in /proc, Node would try for ever. */

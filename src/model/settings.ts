@@ -5,6 +5,9 @@ import type { Secret } from './secret.ts'
  * Settings as other rooms use them.
  */
 
+/** Where the key of the built-in sandbox is set, in messages and in the freshness targets of its inventories. */
+export const SANDBOX_KEY_SETTING = 'the sandbox'
+
 /** How long each kind of row is kept, in milliseconds; null: for ever. */
 export type Retention = {
   /** Ended versions and firings, and the snapshots of that time. */

@@ -76,11 +76,12 @@ export function troubleInWords(trouble: Trouble): string {
   const { why, account, schedule, run, code } = trouble
   const details = run === null ? '' : ` \`ferry runs show ${run}\` has the details.`
   const withCode = code === null ? '' : ` (${code})`
+  const alone = trouble.hasWorker ? '' : ` No worker has account ${account} now.`
   switch (why) {
     case 'failed':
-      return `${causeOfCode(code)?.words(trouble) ?? `the last run failed${withCode}`}.${details}`
+      return `${causeOfCode(code)?.words(trouble) ?? `the last run failed${withCode}`}.${details}${alone}`
     case 'partial':
-      return `the last listing was not complete${withCode}.${details}`
+      return `the last listing was not complete${withCode}.${details}${alone}`
     case 'running':
       return 'a run is under way and has not ended yet.'
     case 'paused':

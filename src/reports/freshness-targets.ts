@@ -2,7 +2,9 @@ import type { Pool } from 'pg'
 import { z } from 'zod'
 import { drizzleOf, sql } from '#src/db/drizzle.ts'
 import { findAll, type Queryable } from '#src/db/rows.ts'
+import { SILENT_AFTER_MS } from '#src/db/workers.ts'
 import type { Inventory } from '#src/model/resource.ts'
+import { SANDBOX_KEY_SETTING } from '#src/model/settings.ts'
 import { freshnessTargets } from './schema.ts'
 
 /** How old the data of an inventory may be, by the settings of a worker. */
@@ -34,8 +36,8 @@ export const ANY_MISSING_IN_SQL = `exists (
 const FOR_EVER = '100 years'
 
 /**
- * Writes what this worker targets, in the place of what an earlier one wrote. Promises for accounts that it does not know
- * stay: another worker may keep them.
+ * Writes what this worker targets, in the place of what an earlier one wrote. Targets of accounts that it does not know stay: another
+ * worker may keep them. But those of a sandbox that is gone are removed: its data is made up, and nobody can read it again.
  */
 export async function saveFreshnessTargets(pool: Pool, targets: readonly FreshnessTarget[]): Promise<void> {
   if (targets.length === 0) return
@@ -73,6 +75,12 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
         written_at: sql`clock_timestamp()`,
       },
     })
+  await pool.query(
+    `delete from ferry.freshness_targets t
+     where t.key_setting = $1 and not t.account = any ($2) and not exists (
+       select from ferry.workers w where w.seen_at > clock_timestamp() - $3 * interval '1 ms' and t.account = any (w.accounts))`,
+    [SANDBOX_KEY_SETTING, targets.map(({ account }) => account), SILENT_AFTER_MS],
+  )
 }
 
 const NightTarget = z.object({ account: z.string(), nightMs: z.number() })

@@ -1,18 +1,35 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { readSandboxNote, writeSandboxNote } from '#src/cli/sandbox-note.ts'
+import { findSandbox, writeSandboxNote } from '#src/cli/sandbox-note.ts'
+import { openSandbox } from '#src/sandbox/sandbox.ts'
 
-test('the note of a sandbox is removed with it, but never the note of another process', () => {
+function emptyDirectory() {
   const dataDir = mkdtempSync(join(tmpdir(), 'ferry-note-'))
   onTestFinished(() => rmSync(dataDir, { recursive: true }))
-  const sandbox = { baseUrl: 'http://127.0.0.1:1', appKey: 'key' }
-  writeSandboxNote(dataDir, sandbox)[Symbol.dispose]()
-  expect(readSandboxNote(dataDir)).toBeNull()
+  return { dataDir, file: join(dataDir, 'sandbox.json') }
+}
 
-  const ours = writeSandboxNote(dataDir, sandbox)
-  writeFileSync(join(dataDir, 'sandbox.json'), JSON.stringify({ pid: process.ppid, ...sandbox }))
+const NOBODY = { baseUrl: 'http://127.0.0.1:1', appKey: 'key' }
+
+test('the note of a sandbox is removed with it, but never the note of another process', () => {
+  const { dataDir, file } = emptyDirectory()
+  writeSandboxNote(dataDir, NOBODY)[Symbol.dispose]()
+  expect(existsSync(file)).toBe(false)
+
+  const ours = writeSandboxNote(dataDir, NOBODY)
+  writeFileSync(file, JSON.stringify({ pid: process.ppid, ...NOBODY }))
   ours[Symbol.dispose]()
-  expect(readSandboxNote(dataDir)?.pid).toBe(process.ppid)
+  expect(JSON.parse(readFileSync(file, 'utf8')).pid).toBe(process.ppid)
+})
+
+test('a sandbox is found if it answers; a process that lives is no proof, since it may be another', async () => {
+  const { dataDir } = emptyDirectory()
+  expect(await findSandbox(dataDir)).toBeNull()
+  using _left = writeSandboxNote(dataDir, NOBODY)
+  expect(await findSandbox(dataDir)).toBeNull()
+  await using sandbox = await openSandbox()
+  using _note = writeSandboxNote(dataDir, sandbox)
+  expect(await findSandbox(dataDir)).toMatchObject({ pid: process.pid, baseUrl: sandbox.baseUrl })
 })

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -13,8 +13,11 @@ async function setup() {
   const log = pino({ level: 'warn' }, { write: line => lines.push(line) })
   const file = join(directory, 'lock')
   return {
+    directory,
     file,
     lines,
+    whileLocked: <T>(work: () => Promise<T>) =>
+      withDirectoryLock(directory, { retryForMs: 60_000, log }, work),
     lock: (signal?: AbortSignal, retryForMs = 60_000) =>
       withDirectoryLock(directory, { retryForMs, log, signal }, async () => 'done'),
     /** As a program would that may only read the file. */
@@ -35,6 +38,17 @@ test('nobody else may open the lock, neither a new one nor one of an earlier ver
   await chmod(file, 0o644)
   expect(await lock()).toBe('done')
   expect((await stat(file)).mode & 0o777).toBe(0o600)
+})
+
+test('a lock writes nothing, so that it can be taken on a full disk', async () => {
+  const { directory, whileLocked } = await setup()
+  expect(await whileLocked(() => readdir(directory))).toEqual(['lock'])
+})
+
+test('a lock that cannot be taken says why', async () => {
+  const { file, lock } = await setup()
+  await mkdir(file)
+  await expect(lock()).rejects.toThrow(/lock cannot be locked: unable to open database file\.$/)
 })
 
 test('a signal ends the wait for a lock at once, whoever holds it', async () => {

@@ -28,6 +28,10 @@ test('a cause is one sentence that names the setting or the command that ends it
   expect(wordsOf({ why: 'no run', hasWorker: false })).toContain(
     'no worker has this account: start `ferry worker`',
   )
+  for (const why of ['failed', 'partial'] as const) {
+    expect(wordsOf({ why, hasWorker: false })).toMatch(/ No worker has account team-c now\.$/)
+    expect(wordsOf({ why })).not.toContain('No worker')
+  }
   expect(wordsOf({ why: 'no run' })).toContain('though a worker has this account')
 })
 

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises'
 import type { Pool } from 'pg'
 import { readClock, readSetBackMs } from '#src/db/clock.ts'
 import { findCause, listDatabaseChanges } from '#src/db/known-database.ts'
@@ -34,10 +35,11 @@ export async function* databaseFindings(ferry: Ferry): AsyncGenerator<Finding> {
   yield* orFailed('holds', openHolds(ferry))
 }
 
-async function* checkServer({ pool, backend, embedded }: Ferry): AsyncGenerator<Finding> {
+async function* checkServer({ pool, backend, embedded, config }: Ferry): AsyncGenerator<Finding> {
   const facts = await loadServerFacts(pool)
   const where = embedded === null ? `at ${placeOf(backend.databaseUrl)}` : `embedded, ${embedded}`
   yield versionFinding(facts, where)
+  if (embedded !== null) yield* checkDisk(config.dataDir)
   if (facts.madeWithLocale !== facts.locale) yield localeFinding(facts)
   if (facts.isSuperuser) yield superuserFinding(facts.role)
   if (facts.isPublicOpen) yield OPEN_PUBLIC
@@ -47,6 +49,22 @@ async function* checkServer({ pool, backend, embedded }: Ferry): AsyncGenerator<
     check: 'isolation',
     status: 'ok',
     found: `the default isolation level is ${facts.isolation}; Ferry runs its own transactions as read committed, as its rate limits require`,
+  }
+}
+
+/** Postgres ends if there is no room for its log, of which it keeps 16 MB at a time. */
+const LEAST_FREE_MB = 64
+
+async function* checkDisk(dataDir: string): AsyncGenerator<Finding> {
+  const { bavail, bsize } = await statfs(dataDir)
+  const freeMb = Math.floor((bavail * bsize) / 1e6)
+  if (freeMb >= LEAST_FREE_MB) return
+  yield {
+    check: 'postgres',
+    status: 'fail',
+    found: `the disk is full: ${freeMb} MB are left for the embedded Postgres in ${dataDir}`,
+    whatToDo:
+      'Free some space. Until then nothing is read or sent; nothing is lost, and Ferry goes on by itself.',
   }
 }
 

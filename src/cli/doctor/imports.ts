@@ -15,11 +15,15 @@ const CHECK = 'imports'
 const MAX_NAMED = 10
 
 /** Yields the imports that wait for a person, and those that should proceed without one but do not. */
-export async function* importFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGenerator<Finding> {
+export async function* importFindings({
+  pool,
+  config,
+}: Pick<Ferry, 'pool' | 'config'>): AsyncGenerator<Finding> {
+  const configured = new Set(config.accounts.map(({ name }) => name))
   const waiting = await listWaitingRows(pool, MAX_NAMED + 1)
   const stuck = await listStuckImports(pool, MAX_NAMED + 1)
   yield* waiting.slice(0, MAX_NAMED).map(waitingFinding)
-  yield* stuck.slice(0, MAX_NAMED).map(stuckFinding)
+  yield* stuck.slice(0, MAX_NAMED).map(one => stuckFinding(one, configured.has(one.account)))
   if (waiting.length > MAX_NAMED || stuck.length > MAX_NAMED) {
     yield {
       check: CHECK,
@@ -45,7 +49,10 @@ function waitingFinding(row: SummaryRow): Finding {
   }
 }
 
-function stuckFinding({ id, account, why, failures, idleMs, pending }: StuckImport): Finding {
+function stuckFinding(
+  { id, account, why, failures, idleMs, pending }: StuckImport,
+  isConfigured: boolean,
+): Finding {
   const which = `import ${id} of account ${account} (${counted(pending, 'row')} left)`
   const watch = { command: `ferry imports watch ${id}`, does: 'shows what it is waiting for' }
   const show = { command: `ferry imports show ${id}`, does: 'lists its calls' }
@@ -55,7 +62,9 @@ function stuckFinding({ id, account, why, failures, idleMs, pending }: StuckImpo
         check: CHECK,
         status: 'fail',
         found: `${which}: no worker is processing it`,
-        whatToDo: stepsInWords(stepsWithoutWorker(id)),
+        whatToDo: isConfigured
+          ? stepsInWords(stepsWithoutWorker(id))
+          : `Account ${account} is not in the settings here. Start a worker that has it, or \`ferry imports cancel ${id}\` ends it.`,
       }
     case 'no progress':
       return {

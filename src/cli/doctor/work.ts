@@ -18,10 +18,14 @@ import { loadSchedules } from '../schedules.ts'
 import { ANSWER_WITHIN_MS, type Finding, failed, NoAnswer } from './finding.ts'
 
 /** Yields the inventories that are older than their freshness target, with why. */
-export async function* inventoryFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGenerator<Finding> {
+export async function* inventoryFindings({
+  pool,
+  config,
+}: Pick<Ferry, 'pool' | 'config'>): AsyncGenerator<Finding> {
+  const configured = new Set(config.accounts.map(({ name }) => name))
   const known = await loadFreshness(pool)
   const late = known.filter(isLate)
-  yield* late.map(lateFinding)
+  yield* late.map(freshness => lateFinding(freshness, configured.has(freshness.account)))
   if (late.length > 0) return
   const found =
     known.length === 0
@@ -31,7 +35,7 @@ export async function* inventoryFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGe
 }
 
 /** The first reading may be under way, which is no failure unless its runs fail. */
-function lateFinding(freshness: Freshness): Finding {
+function lateFinding(freshness: Freshness, isConfigured: boolean): Finding {
   const { account, inventory, state, whyLate, ageMs, targetMs } = freshness
   const isFirst = state === 'never' && whyLate !== 'failed' && whyLate !== 'partial'
   const age =
@@ -42,8 +46,12 @@ function lateFinding(freshness: Freshness): Finding {
     check: 'inventories',
     status: isFirst ? 'warn' : 'fail',
     found: `account ${account}, ${inventory}: ${age}`,
-    whatToDo:
-      `${explainLateness(freshness) ?? ''} \`ferry sync ${inventory} --account ${account}\` reads it now.`.trim(),
+    whatToDo: [
+      explainLateness(freshness),
+      isConfigured ? `\`ferry sync ${inventory} --account ${account}\` reads it now.` : null,
+    ]
+      .filter(Boolean)
+      .join(' '),
   }
 }
 
