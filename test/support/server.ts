@@ -42,7 +42,8 @@ async function openServer(opened: AsyncDisposableStack): Promise<TestServer> {
   for (const parent of [MEMORY, tmpdir()]) await removeLeftovers(parent)
   const parent = (await hasRoom(MEMORY)) ? MEMORY : tmpdir()
   const directory = await mkdtemp(join(parent, `${OURS}${process.pid}-`))
-  opened.defer(() => rm(directory, { recursive: true, force: true }))
+  // Some process of the tests may still be connected: then closing it has left the server to that one.
+  opened.defer(() => endServerIn(directory))
   await chmod(directory, 0o755)
   const open = () => openEmbeddedPostgres({ dataDir: directory, log: pino({ level: 'silent' }) })
   // The number of connections counts from the next start on.
@@ -78,11 +79,14 @@ async function hasRoom(directory: string): Promise<boolean> {
 async function removeLeftovers(parent: string): Promise<void> {
   for (const name of await readdir(parent).catch(() => [])) {
     if (!name.startsWith(OURS) || isAlive(Number.parseInt(name.slice(OURS.length), 10))) continue
-    const directory = join(parent, name)
-    const server = await findPostmaster(join(directory, 'postgres'))
-    if (server) process.kill(server.pid, 'SIGQUIT')
-    await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+    await endServerIn(join(parent, name))
   }
+}
+
+async function endServerIn(directory: string): Promise<void> {
+  const server = await findPostmaster(join(directory, 'postgres'))
+  if (server) process.kill(server.pid, 'SIGQUIT')
+  await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
 }
 
 function isAlive(pid: number): boolean {
