@@ -16,6 +16,9 @@ export type Tally = {
   /** Good rows from whose address something was removed. */
   unseenCharacters: number
   namesOrSeparators: number
+  /** Lines with an address in rows of several lines that have many of them, and the first such row. */
+  enclosedLines: number
+  enclosedAt: number | null
   /** Good rows that name components, and one of these components. */
   withComponents: number
   component: string | null
@@ -27,6 +30,9 @@ export type Tally = {
 const MAX_LOCALES = 1000
 /** The form of a locale. Anything else may be personal data. */
 const LIKE_A_LOCALE = /^[a-z]{2,3}(?:[-_][a-z\d]{2,8}){0,3}$/i
+
+/** Fewer addresses may stand in a note. */
+const MANY_ADDRESSES = 10
 
 /** Checks each row that a reader finds, and writes it to its table. */
 export class RowSink implements Sink {
@@ -44,6 +50,8 @@ export class RowSink implements Sink {
     bytes: 0,
     unseenCharacters: 0,
     namesOrSeparators: 0,
+    enclosedLines: 0,
+    enclosedAt: null,
     withComponents: 0,
     component: null,
     wrongLocales: new Map(),
@@ -77,8 +85,7 @@ export class RowSink implements Sink {
 
   row(line: number, values: readonly unknown[], raw: string): void {
     const verdict = this.#check.verdictOn(values)
-    this.#tally.read++
-    this.#tally.lastLine = line
+    this.#countRecord(line, raw)
     if (verdict.kind === 'good') {
       const { recipient, all, componentIds, locale } = verdict
       const hash = this.#hashOf(recipient)
@@ -97,10 +104,20 @@ export class RowSink implements Sink {
   }
 
   damaged(line: number, reason: string, message: string, raw: string): void {
-    this.#tally.read++
-    this.#tally.lastLine = line
+    this.#countRecord(line, raw)
     // Postgres cannot store U+0000: a visible character replaces it.
     this.#writer.reject({ line, reason, column: null, message, raw: raw.replaceAll('\0', '\u2400') })
+  }
+
+  #countRecord(line: number, raw: string): void {
+    const tally = this.#tally
+    tally.read++
+    tally.lastLine = line
+    if (!raw.includes('\n')) return
+    const [, ...below] = raw.split('\n').filter(text => text.includes('@'))
+    if (below.length < MANY_ADDRESSES) return
+    tally.enclosedLines += below.length
+    tally.enclosedAt ??= line
   }
 
   #count({ recipient, locale, cleaned, componentIds }: RowVerdict & { kind: 'good' }): void {

@@ -44,7 +44,7 @@ export function warningsAbout(result: StagingResult): string[] {
   const rows = (reason: string) => reasons.find(known => known.reason === reason)?.rows ?? 0
   if (read === 0) warnings.push('The file has a header and no rows.')
   else if (recipients === 0) warnings.push('No row of the file will be sent.')
-  warnings.push(...maybeSent.map(aboutUncertain))
+  warnings.push(...maybeSent.map(aboutUncertain), ...aboutEnclosed(tally))
   if (rows('no locale') === read && read > 0) {
     warnings.push('No row has a locale: set one for all rows with --default-locale, such as en-US.')
   }
@@ -152,4 +152,13 @@ function aboutStatuses({ unused, mapped }: StagedFile, from: PresetName | null):
     )
   }
   return warnings
+}
+
+/** A quote that is closed only rows later makes a cell of them, which may be meant. */
+function aboutEnclosed({ enclosedLines, enclosedAt }: StagingResult['tally']): string[] {
+  if (enclosedAt === null) return []
+  return [
+    `${counted(enclosedLines, 'line')} with an address are inside the quotes of other rows, first in line ${enclosedAt}: ` +
+      'they are not rows. If they should be, correct the quotes there.',
+  ]
 }

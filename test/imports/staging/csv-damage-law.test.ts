@@ -57,3 +57,16 @@ test('a quote that is not closed costs its line only, though other rows have fau
     quotes: 1,
   })
 })
+
+test('who is inside the quotes of another row is warned of, if there are many', async () => {
+  await using harness = await openStagingHarness()
+  const people = (count: number) => Array.from({ length: count }, (_, n) => `p${n}@example.com,hi`).join('\n')
+  const enclosing = (count: number) =>
+    `email,note\nada@example.com,"oops\n${people(count)}\nbob@example.com,12"\n`
+  const { summary, warnings } = await harness.stage(enclosing(9))
+  expect(summary).toMatchObject({ read: 1, pending: 1 })
+  expect(warnings).toContain(
+    '10 lines with an address are inside the quotes of other rows, first in line 2: they are not rows. If they should be, correct the quotes there.',
+  )
+  expect((await harness.stage(enclosing(8))).warnings).toEqual([])
+})
