@@ -23,6 +23,7 @@ export class PostgresUnavailable extends Error {
 }
 
 const READ_ONLY = '25006'
+const DISK_FULL = '53100'
 
 /** Whether the error is about the server or the connection, and not about the statement. */
 export function isConnectionError(error: unknown): boolean {
@@ -32,6 +33,9 @@ export function isConnectionError(error: unknown): boolean {
 /** An outage that begins within this time after the last one counts as the same trouble and is logged at `debug`. */
 const SAME_TROUBLE_MS = 60_000
 
+/** However many statements fail for want of space. */
+const DISK_FULL_EVERY_MS = 60_000
+
 /** Logs once that Postgres cannot be used, and once that it can be used again. */
 export function createOutageLog(log: Logger) {
   let outage: {
@@ -40,7 +44,18 @@ export function createOutageLog(log: Logger) {
     readonly level: 'debug' | 'warn'
   } | null = null
   let endedAtMs = Number.NEGATIVE_INFINITY
+  let diskFullAtMs = Number.NEGATIVE_INFINITY
   return {
+    /** Reports that a statement failed. What only reads still succeeds on a full disk, so its end cannot be told. */
+    refused(error: unknown): void {
+      const nowMs = performance.now()
+      if (codeOf(error) !== DISK_FULL || nowMs - diskFullAtMs < DISK_FULL_EVERY_MS) return
+      diskFullAtMs = nowMs
+      log.warn(
+        { error: reasonOf(error) },
+        'The disk of Postgres is full: free some space. Nothing is lost, and Ferry keeps trying.',
+      )
+    },
     failed(error: PostgresUnavailable): void {
       if (outage || !isTransient(error)) return
       const nowMs = performance.now()

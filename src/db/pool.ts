@@ -168,6 +168,7 @@ class FerryPool extends Pool {
       return result
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error))
+      this.#outageLog.refused(error)
       if (isConnectionError(error)) throw this.#unavailable(error, false)
       throw lost ? this.#unavailable(lost, false) : error
     } finally {

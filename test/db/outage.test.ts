@@ -1,6 +1,8 @@
 import { pino } from 'pino'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createOutageLog, PostgresUnavailable } from '#src/db/outage.ts'
+import { openDatabase } from '#src/db/pool.ts'
+import { openTestDatabase } from '#test/support/database.ts'
 
 test('an outage of Postgres is logged once and so is its end; an outage that follows at once is not', () => {
   const lines: string[] = []
@@ -25,4 +27,23 @@ test('a connection that was open before the outage does not end it: others may s
   log.failed(new PostgresUnavailable({ url: 'postgres://127.0.0.1/x', setting: 'DATABASE_URL' }, cause))
   log.succeeded({ openedAtMs, isReadOnly: false })
   expect(lines).toEqual(['Postgres is unavailable; Ferry keeps trying.'])
+})
+
+test('a full disk is said once a minute, though other statements succeed', async () => {
+  const lines: string[] = []
+  const log = pino({ level: 'info' }, { write: line => lines.push(JSON.parse(line).error) })
+  await using database = await openTestDatabase()
+  await using store = openDatabase(database.url, log)
+  const fail = async () => {
+    const full = `do $$ begin raise exception 'No space left on device' using errcode = 'disk_full'; end $$`
+    await expect(store.pool.query(full)).rejects.toThrow('No space left')
+    await store.pool.query('select 1')
+  }
+  await fail()
+  await fail()
+  expect(lines).toEqual(['No space left on device'])
+  const nowMs = performance.now()
+  using _clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs + 61_000)
+  await fail()
+  expect(lines).toHaveLength(2)
 })
