@@ -117,7 +117,8 @@ export type LoneQuoteTest = (enclosed: Enclosed, damaged: ReadonlyMap<number, Da
 
 /**
  * Returns a test of a quote that encloses several lines: is it a lone quote, after which rows follow? It is if at least three
- * of four enclosed lines are rows: complete, and of somebody, whatever else is wrong with them. Otherwise the enclosed lines are the text of a cell.
+ * of four enclosed lines are rows: complete, and of somebody, whatever else is wrong with them. Otherwise the enclosed lines
+ * are the text of a cell.
  */
 export function openLoneQuoteTest(
   { delimiter, width, columns }: { delimiter: number; width: number; columns: readonly number[] },
