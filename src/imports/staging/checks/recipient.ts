@@ -57,8 +57,12 @@ const PLAIN =
 /** Control characters, spaces and invisible characters. */
 const NOT_PRINTED = /[\p{C}\p{Z}]/u
 
-/** Marks of typography, and what shows nothing: in no name of a mailbox, but around addresses that were copied out of a text. */
-const NO_LETTER = /[\p{Pi}\p{Pf}\p{Default_Ignorable_Code_Point}•…]|(?!\p{ASCII})[\p{Ps}\p{Pe}\p{S}]/u
+/**
+ * Marks of typography, and what shows nothing: in no name of a mailbox, but around addresses that were copied out of a text. There are
+ * domains of emoji.
+ */
+const NO_LETTER =
+  /[\p{Pi}\p{Pf}•…]|(?!\p{ASCII}|\p{Emoji})[\p{Ps}\p{Pe}\p{S}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}|(?<!\p{Extended_Pictographic})\ufe0f/u
 
 /** Whether it is an e-mail address by the rules, without quoted local parts, comments or IP addresses. */
 export function isEmail(address: string): boolean {
