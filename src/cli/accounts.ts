@@ -42,10 +42,14 @@ export function accountsOf(config: Config, name: string | undefined): readonly A
   )
 }
 
+/** Whether the account is in the settings of this process: without its key, nothing can be asked for it. */
+export function isConfigured({ accounts }: Pick<Config, 'accounts'>, name: string): boolean {
+  return accounts.some(account => account.name === name)
+}
+
 /** Throws `UsageError` if there are accounts, configured or in the data, and none has this name. */
 export async function expectAccount(ferry: Ferry, name: string | undefined): Promise<void> {
-  const configured = ferry.config.accounts.map(account => account.name)
-  if (name === undefined || configured.includes(name)) return
+  if (name === undefined || isConfigured(ferry.config, name)) return
   const known = await listKnownAccounts(ferry)
   if (known.length > 0 && !known.includes(name)) throw noAccount(name, known)
 }

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '#src/model/duration.ts'
 import { FIRST_YEAR, isInBounds, LAST_YEAR, parseAge, parseInstant } from '#src/model/instant.ts'
+import { inSingleQuotes } from '#src/model/shell-word.ts'
 import { MAX_UINT64, uint64Of } from '#src/model/uint64.ts'
 
 /*
@@ -98,7 +99,7 @@ export function uint64(text: string, what: string): bigint {
 export function ruleArgument(text: string): bigint {
   if (/\p{L}/u.test(text)) {
     throw new InvalidArgumentError(
-      `Write the rule's id; \`ferry rules list --name '${text.replaceAll("'", "'\\''")}'\` finds it by its name.`,
+      `Write the rule's id; \`ferry rules list --name ${inSingleQuotes(text)}\` finds it by its name.`,
     )
   }
   return uint64(text, "the rule's id")

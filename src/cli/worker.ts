@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Ferry } from '#src/ferry.ts'
 import type { HttpServer } from '#src/http/server.ts'
 import type { RunResult } from '#src/model/run.ts'
+import { inSingleQuotes } from '#src/model/shell-word.ts'
 import type { QueueBackend } from '#src/queue/backend.ts'
 import type { FreshnessTarget } from '#src/reports/freshness-targets.ts'
 import { needAccounts } from './accounts.ts'
@@ -156,6 +157,6 @@ async function announce(ferry: Ferry, http: HttpServer | null, options: StartOpt
 export function psqlCommand({ config, backend }: Pick<Ferry, 'config' | 'backend'>): string {
   if (config.databaseUrl !== null) return 'psql "$DATABASE_URL"'
   const { hostname, port, username, pathname } = new URL(backend.databaseUrl)
-  const password = join(config.dataDir, 'postgres', 'owner-password').replaceAll("'", "'\\''")
-  return `PGPASSWORD=$(cat '${password}') psql -h ${hostname} -p ${port} -U ${username} ${pathname.slice(1)}`
+  const password = join(config.dataDir, 'postgres', 'owner-password')
+  return `PGPASSWORD=$(cat ${inSingleQuotes(password)}) psql -h ${hostname} -p ${port} -U ${username} ${pathname.slice(1)}`
 }

@@ -16,6 +16,11 @@ export const SEEN_EVERY_MS = 30_000
 /** Two of these may fail before a worker counts as silent. */
 export const SILENT_AFTER_MS = 3 * SEEN_EVERY_MS
 
+/** SQL that says whether a row of `ferry.workers` is that of a worker that lives. */
+export function isAliveInSql(worker: string): string {
+  return `${worker}.seen_at > clock_timestamp() - interval '${SILENT_AFTER_MS} ms'`
+}
+
 /** A worker that ends waits no longer for Postgres; its row then tells that it is silent. */
 const REMOVE_WITHIN_MS = 1_000
 
@@ -59,9 +64,7 @@ export function listWorkers(client: Pool | PoolClient, limit: number) {
       version,
       startedAt: started_at,
       seenAt: seen_at,
-      isAlive: sql`${seen_at} > clock_timestamp() - ${SILENT_AFTER_MS} * interval '1 ms'`.mapWith(
-        z.boolean().parse,
-      ),
+      isAlive: sql`${sql.raw(isAliveInSql('workers'))}`.mapWith(z.boolean().parse),
     })
     .from(workers)
     .orderBy(desc(seen_at))

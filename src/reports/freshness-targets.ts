@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { z } from 'zod'
 import { drizzleOf, sql } from '#src/db/drizzle.ts'
 import { findAll, type Queryable } from '#src/db/rows.ts'
-import { SILENT_AFTER_MS } from '#src/db/workers.ts'
+import { isAliveInSql } from '#src/db/workers.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { SANDBOX_KEY_SETTING } from '#src/model/settings.ts'
 import { freshnessTargets } from './schema.ts'
@@ -78,8 +78,8 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
   await pool.query(
     `delete from ferry.freshness_targets t
      where t.key_setting = $1 and not t.account = any ($2) and not exists (
-       select from ferry.workers w where w.seen_at > clock_timestamp() - $3 * interval '1 ms' and t.account = any (w.accounts))`,
-    [SANDBOX_KEY_SETTING, targets.map(({ account }) => account), SILENT_AFTER_MS],
+       select from ferry.workers w where ${isAliveInSql('w')} and t.account = any (w.accounts))`,
+    [SANDBOX_KEY_SETTING, targets.map(({ account }) => account)],
   )
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { findAll, Int8, type Queryable } from '#src/db/rows.ts'
-import { SILENT_AFTER_MS } from '#src/db/workers.ts'
+import { isAliveInSql } from '#src/db/workers.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import { type Trouble, troubleInWords, WHY_LATE } from '#src/model/trouble.ts'
 
@@ -36,7 +36,7 @@ export type FreshnessState = Freshness['state']
 
 /** Returns how fresh each inventory is, by account and inventory; of one account if it is given. */
 export function loadFreshness(client: Queryable, account: string | null = null): Promise<Freshness[]> {
-  return findAll(client, Freshness, FRESHNESS, [account, RESOURCES, SILENT_AFTER_MS])
+  return findAll(client, Freshness, FRESHNESS, [account, RESOURCES])
 }
 
 /** What is late of these accounts: what was never read is, once its target has passed since it was set. */
@@ -75,11 +75,11 @@ const FRESHNESS = `
     p.schedule, p.key_setting, state, why_late, last_failed_run, error_code, request_id,
     -- An older worker does not say which accounts it has: then it may have any.
     exists (
-      select from ferry.workers w where w.seen_at > clock_timestamp() - $3 * interval '1 ms'
+      select from ferry.workers w where ${isAliveInSql('w')}
         and (f.account = any (w.accounts) or w.accounts = '{}')) as has_worker,
     case when why_late in ('no run', 'failed', 'partial') and f.target is not null then
       not exists (
-        select from ferry.workers w where w.seen_at > clock_timestamp() - $3 * interval '1 ms'
+        select from ferry.workers w where ${isAliveInSql('w')}
           and f.account = any (w.accounts))
       and clock_timestamp() - interval '1 day' > all (
         select r.started_at from unnest($2::text[]) i (inventory) cross join lateral (

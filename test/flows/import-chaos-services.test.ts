@@ -10,7 +10,7 @@ import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
 import { findPostmaster } from '#src/embedded/server.ts'
 import { between, seededRandom } from '#src/sandbox/random.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { go, kill, openChaos, report, someCallsMore } from '#test/support/import-chaos.ts'
+import { type Chaos, go, kill, openChaos, report, someCallsMore } from '#test/support/import-chaos.ts'
 import { testRedisUrl } from '#test/support/redis.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
@@ -46,9 +46,7 @@ test("workers whose connections are cut over and over lose nobody, and don't giv
   const random = seededRandom(SEED)
   await using database = await openTestDatabase()
   await using chaos = await openChaos(database.url)
-  for (let staged = 0; staged < 20; staged++) await chaos.stage()
-  const workers = await Promise.all([chaos.startWorker(), chaos.startWorker()])
-  workers.forEach(go)
+  const workers = await beginWith(chaos)
   let cut = 0
   while ((await chaos.unfinished()) > 8) {
     await delay(between(random, 300, 1_500))
@@ -72,9 +70,7 @@ test.skipIf(!testRedisUrl)('a Redis wiped again and again forgets no import', as
   const random = seededRandom(SEED)
   await using database = await openTestDatabase()
   await using chaos = await openChaos(database.url)
-  for (let staged = 0; staged < 20; staged++) await chaos.stage()
-  const workers = await Promise.all([chaos.startWorker(), chaos.startWorker()])
-  workers.forEach(go)
+  const workers = await beginWith(chaos)
   const client = new Redis(chaos.redisUrl!)
   let wiped = 0
   while ((await chaos.unfinished()) > 0) {
@@ -89,6 +85,14 @@ test.skipIf(!testRedisUrl)('a Redis wiped again and again forgets no import', as
   expect(counts.deliveredAgain).toBe(0)
   await Promise.all(workers.map(kill))
 })
+
+/** Stages twenty imports, and starts two workers on them. */
+async function beginWith(chaos: Chaos) {
+  for (let staged = 0; staged < 20; staged++) await chaos.stage()
+  const workers = await Promise.all([chaos.startWorker(), chaos.startWorker()])
+  workers.forEach(go)
+  return workers
+}
 
 /** SIGINT is an orderly stop, SIGQUIT is what a crash leaves. */
 async function stopPostgres(dataDir: string, signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {

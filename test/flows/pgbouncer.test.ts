@@ -16,6 +16,12 @@ import { waitFor } from '#test/support/wait-for.ts'
 
 /* Skipped where no PgBouncer is installed. */
 
+/** The command that imports so many people. */
+function importing(count: number): string[] {
+  const how = ['--all', '--default-locale', 'en-US', '--batch', '100', '--yes', '--json']
+  return ['import', people(count), '--page', `${SANDBOX_PAGE_ID}`, ...how]
+}
+
 function envOf(harness: FerryHarness, databaseUrl: string) {
   return {
     DATABASE_URL: databaseUrl,
@@ -71,23 +77,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
     const sync = await runFerry(['sync', 'all', '--json'], env)
     expect(sync).toMatchObject({ code: 0, stderr: '' })
     expect(jsonLines(sync)).toMatchObject([{ added: 500 }, { added: 30 }])
-    const imported = await runFerry(
-      [
-        'import',
-        people(2_000),
-        '--page',
-        `${SANDBOX_PAGE_ID}`,
-        '--all',
-        '--default-locale',
-        'en-US',
-        '--batch',
-        '100',
-        '--yes',
-        '--wait',
-        '--json',
-      ],
-      env,
-    )
+    const imported = await runFerry([...importing(2_000), '--wait'], env)
     expect(jsonLines(imported).at(-1)).toMatchObject({ status: 'completed', sent: 2_000, duplicate: 1 })
   })
 
@@ -98,22 +88,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
     const env = { ...envOf(harness, pooler.through(harness.databaseUrl)), REDIS_URL: redis.url }
     await using worker = startFerry(['worker', '--json'], env)
     await worker.printed('"queue":"redis"')
-    const queued = await runFerry(
-      [
-        'import',
-        people(300),
-        '--page',
-        `${SANDBOX_PAGE_ID}`,
-        '--all',
-        '--default-locale',
-        'en-US',
-        '--batch',
-        '100',
-        '--yes',
-        '--json',
-      ],
-      env,
-    )
+    const queued = await runFerry(importing(300), env)
     expect(queued.code).toBe(0)
     const done = async () => {
       const completed = await listSummaryRows(harness.ferry.pool, 1, { status: 'completed' })

@@ -6,6 +6,7 @@ import { listWaitingRows, nextInWords, waitsFor } from '#src/imports/reporting/w
 import { counted } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import { stepsInWords } from '#src/model/next-step.ts'
+import { isConfigured } from '../accounts.ts'
 import { EXIT } from '../exit.ts'
 import type { Finding } from './finding.ts'
 
@@ -19,11 +20,10 @@ export async function* importFindings({
   pool,
   config,
 }: Pick<Ferry, 'pool' | 'config'>): AsyncGenerator<Finding> {
-  const configured = new Set(config.accounts.map(({ name }) => name))
   const waiting = await listWaitingRows(pool, MAX_NAMED + 1)
   const stuck = await listStuckImports(pool, MAX_NAMED + 1)
   yield* waiting.slice(0, MAX_NAMED).map(waitingFinding)
-  yield* stuck.slice(0, MAX_NAMED).map(one => stuckFinding(one, configured.has(one.account)))
+  yield* stuck.slice(0, MAX_NAMED).map(one => stuckFinding(one, isConfigured(config, one.account)))
   if (waiting.length > MAX_NAMED || stuck.length > MAX_NAMED) {
     yield {
       check: CHECK,
@@ -51,7 +51,7 @@ function waitingFinding(row: SummaryRow): Finding {
 
 function stuckFinding(
   { id, account, why, failures, idleMs, pending }: StuckImport,
-  isConfigured: boolean,
+  mayResumeHere: boolean,
 ): Finding {
   const which = `import ${id} of account ${account} (${counted(pending, 'row')} left)`
   const watch = { command: `ferry imports watch ${id}`, does: 'shows what it is waiting for' }
@@ -62,7 +62,7 @@ function stuckFinding(
         check: CHECK,
         status: 'fail',
         found: `${which}: no worker is processing it`,
-        whatToDo: isConfigured
+        whatToDo: mayResumeHere
           ? stepsInWords(stepsWithoutWorker(id))
           : `Account ${account} is not in the settings here. Start a worker that has it, or \`ferry imports cancel ${id}\` ends it.`,
       }

@@ -13,6 +13,7 @@ import { QueueHasNoTables } from '#src/queue/refused.ts'
 import { explainLateness, type Freshness, isLate, loadFreshness } from '#src/reports/freshness.ts'
 import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
 import { BACKFILLS } from '#src/worker/backfills.ts'
+import { isConfigured } from '../accounts.ts'
 import { instant } from '../output.ts'
 import { loadSchedules } from '../schedules.ts'
 import { ANSWER_WITHIN_MS, type Finding, failed, NoAnswer } from './finding.ts'
@@ -22,10 +23,9 @@ export async function* inventoryFindings({
   pool,
   config,
 }: Pick<Ferry, 'pool' | 'config'>): AsyncGenerator<Finding> {
-  const configured = new Set(config.accounts.map(({ name }) => name))
   const known = await loadFreshness(pool)
   const late = known.filter(isLate)
-  yield* late.map(freshness => lateFinding(freshness, configured.has(freshness.account)))
+  yield* late.map(freshness => lateFinding(freshness, isConfigured(config, freshness.account)))
   if (late.length > 0) return
   const found =
     known.length === 0
@@ -35,7 +35,7 @@ export async function* inventoryFindings({
 }
 
 /** The first reading may be under way, which is no failure unless its runs fail. */
-function lateFinding(freshness: Freshness, isConfigured: boolean): Finding {
+function lateFinding(freshness: Freshness, maySyncHere: boolean): Finding {
   const { account, inventory, state, whyLate, ageMs, targetMs } = freshness
   const isFirst = state === 'never' && whyLate !== 'failed' && whyLate !== 'partial'
   const age =
@@ -48,7 +48,7 @@ function lateFinding(freshness: Freshness, isConfigured: boolean): Finding {
     found: `account ${account}, ${inventory}: ${age}`,
     whatToDo: [
       explainLateness(freshness),
-      isConfigured ? `\`ferry sync ${inventory} --account ${account}\` reads it now.` : null,
+      maySyncHere ? `\`ferry sync ${inventory} --account ${account}\` reads it now.` : null,
     ]
       .filter(Boolean)
       .join(' '),

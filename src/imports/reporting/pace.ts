@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { isHeldInSql } from '#src/db/lease-rows.ts'
 import type { LimitState } from '#src/db/limits.ts'
 import { findAll, findMaybe } from '#src/db/rows.ts'
-import { SILENT_AFTER_MS } from '#src/db/workers.ts'
+import { isAliveInSql } from '#src/db/workers.ts'
 import { ImportNotFound } from '#src/imports/errors.ts'
 import { isOlderActiveInSql, leaseNameInSql } from '#src/imports/page.ts'
 import { IS_OPEN } from '#src/imports/states.ts'
@@ -49,7 +49,7 @@ export async function loadPace(pool: Pool, id: bigint): Promise<Pace> {
        s.rows as rows_sent, b.in_flight,
        least(coalesce(extract(epoch from now() - f.at)::float8 * 1000, 0), $2) as pace_ms,
        ${isHeldInSql(leaseNameInSql('i'))} as has_worker,
-       exists (select from ferry.workers w where w.seen_at > now() - $3 * interval '1 ms') as is_any_worker_alive,
+       exists (select from ferry.workers w where ${isAliveInSql('w')}) as is_any_worker_alive,
        (select min(older.id) from ferry.imports older where ${isOlderActiveInSql('older', 'i')}) as behind,
        greatest(extract(epoch from i.retry_at - now())::float8 * 1000, 0) as back_off_ms,
        (select b.error_code from ferry.import_batches b
@@ -71,7 +71,7 @@ export async function loadPace(pool: Pool, id: bigint): Promise<Pace> {
        where b.import_id = i.id and b.state = 'sent'
          and b.sent_at > greatest(q.at, now() - $2 * interval '1 ms')) s
      where i.id = $1`,
-    [id, PACE_OVER_MS, SILENT_AFTER_MS],
+    [id, PACE_OVER_MS],
   )
   if (!pace) throw new ImportNotFound(id)
   return pace

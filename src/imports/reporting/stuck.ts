@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { isHeldInSql } from '#src/db/lease-rows.ts'
 import { findAll } from '#src/db/rows.ts'
-import { SILENT_AFTER_MS } from '#src/db/workers.ts'
+import { isAliveInSql } from '#src/db/workers.ts'
 import { isActiveInSql, isBehindInSql, leaseNameInSql } from '#src/imports/page.ts'
 import { TAKEN_WITHIN_MS } from './pace.ts'
 
@@ -36,7 +36,7 @@ export function whyStuck({ failures, idleMs, hasWorker }: ActiveImport): WhyStuc
 
 /** Returns the active imports that are stuck, the oldest first, at most `limit`. One that others go before is not. */
 export async function listStuckImports(pool: Pool, limit: number): Promise<StuckImport[]> {
-  const active = await findAll(pool, ActiveImport, ACTIVE, [SILENT_AFTER_MS, TAKEN_WITHIN_MS])
+  const active = await findAll(pool, ActiveImport, ACTIVE, [TAKEN_WITHIN_MS])
   const stuck = active.flatMap(row => {
     const why = whyStuck(row)
     return why === null ? [] : { ...row, why }
@@ -65,11 +65,11 @@ const ACTIVE = `
     ))::float8 * 1000 as idle_ms,
     ${isHeldInSql(leaseNameInSql('i'))} or exists (
       select from ferry.workers w
-      where w.seen_at > clock_timestamp() - $1 * interval '1 ms'
+      where ${isAliveInSql('w')}
         and i.account = any (w.accounts))
       and not exists (
         select from ferry.leases lost
-        where lost.name = ${leaseNameInSql('i')} and lost.expires_at <= clock_timestamp() - $2 * interval '1 ms') as has_worker
+        where lost.name = ${leaseNameInSql('i')} and lost.expires_at <= clock_timestamp() - $1 * interval '1 ms') as has_worker
   from ferry.imports i
   where i.finished_at is null and ${isActiveInSql('i')} and not ${isBehindInSql('i')}
   order by i.id`

@@ -1,5 +1,13 @@
 import { type Fields, fieldAt, fieldsFor, type QuoteFault, scanRecord } from './csv-record.ts'
-import { type Block, DAMAGE_IN_WORDS, type Damage, LONGEST_LINE, type Reader, type Sink } from './lines.ts'
+import {
+  type Block,
+  countIn,
+  DAMAGE_IN_WORDS,
+  type Damage,
+  LONGEST_LINE,
+  type Reader,
+  type Sink,
+} from './lines.ts'
 import {
   type ClosingLine,
   closesItself,
@@ -7,7 +15,6 @@ import {
   openClosingLineSearch,
   openLoneQuoteTest,
   opensInside,
-  quotesIn,
 } from './quotes.ts'
 
 export type Delimiter = ',' | ';' | '\t'
@@ -154,12 +161,12 @@ export class CsvReader implements Reader {
   #writtenOnTo(text: string, from: number, at: number): number {
     let end = at
     let line = this.#line + linesIn(text, from, at)
-    let quotes = quotesIn(text, from, at)
+    let quotes = countIn(text, '"', from, at)
     for (;;) {
       const next = this.#closingLine({ text, at: end, offset: this.#offset, from })
       if (next === null || this.#areRows(text, end, next, line, false)) return end
       line += linesIn(text, end, next)
-      quotes += quotesIn(text, end, next)
+      quotes += countIn(text, '"', end, next)
       end = next
       if (quotes % 2 === 0 || this.#areRows(text, end, lineEnd(text, end), line, true)) return end
     }
@@ -248,8 +255,7 @@ function emptyLineAt(text: string, at: number): number {
 }
 
 function linesIn(text: string, from: number, to: number): number {
-  let lines = 0
-  for (let at = text.indexOf('\n', from); at !== -1 && at < to; at = text.indexOf('\n', at + 1)) lines++
+  const lines = countIn(text, '\n', from, to)
   return to > from && text.charCodeAt(to - 1) !== LF ? lines + 1 : lines
 }
 

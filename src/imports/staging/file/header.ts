@@ -1,6 +1,7 @@
 import { holdsAddress } from '#src/model/addresses.ts'
 import { firstOf } from '#src/model/cut-text.ts'
 import { isNot } from '#src/model/did-you-mean.ts'
+import { inSingleQuotes } from '#src/model/shell-word.ts'
 import { FileRefused } from '../file-refused.ts'
 import type { Preset } from '../presets/preset.ts'
 
@@ -205,7 +206,7 @@ function commonLetters(name: string, column: string): number {
 
 function quotedForShell(column: string): string {
   const name = inOneLine(column)
-  return /^[\w.…-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`
+  return /^[\w.…-]+$/.test(name) ? name : inSingleQuotes(name)
 }
 
 /** A line break in a name is one of the separators that do not matter when it is looked for. */

@@ -16,7 +16,6 @@ export const LONGEST_LINE = 64 * 1024
 const KEPT_OF_LONG_LINE = 1024
 
 const NEWLINE = 10
-const QUOTE = 34
 const NONE: ReadonlyMap<number, Damage> = new Map()
 
 /** Yields the lines of a file in blocks, without the byte order mark. Memory grows neither with the file nor with a line. */
@@ -91,14 +90,16 @@ function damageOf(line: Buffer): Damage | undefined {
 
 /** The beginning of a line. A quote is closed if it was: a cell that is cut off would enclose the lines below. */
 function shortened(line: Buffer): Buffer {
-  const isOdd = quotesIn(line.subarray(KEPT_OF_LONG_LINE)) % 2 === 1
+  const isOdd = countIn(line, '"', KEPT_OF_LONG_LINE, line.length) % 2 === 1
   const end = line.at(-1) === NEWLINE ? '\n' : ''
   return Buffer.concat([line.subarray(0, KEPT_OF_LONG_LINE), Buffer.from(`${isOdd ? '"' : ''}${end}`)])
 }
 
-function quotesIn(bytes: Buffer): number {
+/** How often a character of ASCII stands between two places of a text, or of its bytes. */
+export function countIn(text: string | Buffer, character: string, from: number, to: number): number {
   let count = 0
-  for (let at = bytes.indexOf(QUOTE); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) count++
+  for (let at = text.indexOf(character, from); at !== -1 && at < to; at = text.indexOf(character, at + 1))
+    count++
   return count
 }
 

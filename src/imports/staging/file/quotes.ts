@@ -1,6 +1,6 @@
 import { fieldAt, fieldsFor, scanRecord } from './csv-record.ts'
 import { RECIPIENT } from './header.ts'
-import { type Damage, LONGEST_LINE, type Sink } from './lines.ts'
+import { countIn, type Damage, LONGEST_LINE, type Sink } from './lines.ts'
 
 /*
  * Where a record whose quotes are not escaped really ends. A cell such as `"He said "hello"` seems to end on its line. But if a
@@ -81,7 +81,7 @@ export function closesItself(text: string, at: number, delimiter: number): boole
   const newline = text.indexOf('\n', at)
   const line = text.slice(at, newline === -1 ? text.length : newline).trimEnd()
   const after = line.charCodeAt(line.lastIndexOf('"') + 1)
-  return quotesIn(line, 0, line.length) % 2 === 0 && (Number.isNaN(after) || after === delimiter)
+  return countIn(line, '"', 0, line.length) % 2 === 0 && (Number.isNaN(after) || after === delimiter)
 }
 
 /** Whether the quote at `at`, inside a cell without quotes, seems to open a quotation that its line does not close. */
@@ -89,12 +89,6 @@ export function opensInside(text: string, at: number): boolean {
   const newline = text.indexOf('\n', at)
   const rest = text.slice(at, newline === -1 ? text.length : newline)
   return /[\s(:[]/.test(text.charAt(at - 1)) && /^"\w/.test(rest) && rest.split('"').length % 2 === 0
-}
-
-export function quotesIn(text: string, from: number, to: number): number {
-  let count = 0
-  for (let at = text.indexOf('"', from); at !== -1 && at < to; at = text.indexOf('"', at + 1)) count++
-  return count
 }
 
 /** How many rows in a row no cell contains by chance: a cell that is read, and a note. */

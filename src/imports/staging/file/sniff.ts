@@ -1,3 +1,4 @@
+import { inSingleQuotes } from '#src/model/shell-word.ts'
 import { FileRefused } from '../file-refused.ts'
 
 /** How many bytes of a file are needed to tell its format. */
@@ -106,5 +107,5 @@ function ndjsonName(name: string): string {
 
 function shell(name: string): string {
   if (name === 'stdin') return 'file.json'
-  return /^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`
+  return /^[\w./-]+$/.test(name) ? name : inSingleQuotes(name)
 }
