@@ -57,8 +57,6 @@ export function openCaller(
           method: posting ? 'POST' : 'GET',
           ...(posting && { headers: posting.headers, body: posting.body }),
           signal: AbortSignal.any([signal, timeout]),
-          headersTimeout: 0, // the signal is the one that counts
-          bodyTimeout: 0,
         })
         await body.dump({ limit: MAX_ANSWER_BYTES, signal: timeout }).catch(() => {})
         return resultOf(statusCode)

@@ -40,6 +40,15 @@ test('prints what was firing and what happened, in order, with what was switched
   expect(misspelled.stderr).toContain('nothing matches "paymnts"; did you mean payments?')
 })
 
+test('suggests nothing where a name was right then, though there is another now', async () => {
+  await using cli = await openSilenced()
+  cli.sandbox.state.changeRule(2n ** 64n - 1n, { labels: { team: 'payment' } })
+  await cli.sync()
+  const { stdout, stderr } = await cli.ferryRun('at 1ms --team payments')
+  expect(stdout).toContain('began to fire')
+  expect(stderr).not.toContain('did you mean')
+})
+
 test('of a rule first seen firing after the moment it says so, in place of a duration', async () => {
   await using cli = await openCli({ rules: 0, servers: 0 })
   const { state } = cli.sandbox

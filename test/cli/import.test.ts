@@ -235,6 +235,14 @@ describe('ferry import --yes', () => {
     expect((await worker.ended).code).toBe(0)
   })
 
+  test('says how to follow it', async () => {
+    await using cli = await open()
+    const { stdout } = await cli.ferryRun(`import ${people(3)} ${PAGE} --yes`)
+    expect(stdout).toContain(
+      '\nImport 1 is queued for the workers. `ferry imports watch 1` shows its progress.\n',
+    )
+  })
+
   test('with nobody to send is over at once', async () => {
     await using cli = await open()
     const ended = await cli.ferryRun(`import ${file([HEADER, 'nobody,true,,en-US'])} ${PAGE} --yes --json`)

@@ -128,11 +128,15 @@ test('a list since a moment that is still to come is empty with a warning on std
     'report rules_noisy',
     'report runs_health',
   ]) {
-    const { stderr } = await cli.ferryRun(`${args} --since 2125-01-01`)
+    const { stdout, stderr } = await cli.ferryRun(`${args} --since 2125-01-01`)
+    expect(stdout.includes('Checkout'), args).toBe(false)
     expect(stderr, args).toContain(
       'ferry: warning: 2125-01-01 00:00:00Z is in the future: nothing has begun or changed since then.\n',
     )
     expect((await cli.ferryRun(`${args} --since 1h`)).stderr, args).not.toContain('future')
+  }
+  for (const args of ['changes --limit 1', 'report changes_between']) {
+    expect((await cli.ferryRun(`${args} --since 2025-12-01`)).stdout, args).toContain('Checkout')
   }
 })
 

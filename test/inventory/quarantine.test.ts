@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MAX_STORED_ROWS } from '#src/inventory/read/quarantine.ts'
+import { MAX_STORED_ROWS, Quarantine } from '#src/inventory/read/quarantine.ts'
 import { loadRun } from '#src/inventory/runs/list-runs.ts'
 import type { RunResult } from '#src/model/run.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
@@ -116,6 +116,29 @@ test('rows that are alike are as many as they are', async () => {
   expect(await idsShown(harness, three)).toHaveLength(3)
   expect(await idsShown(harness, two)).toHaveLength(2)
   expect(await idsShown(harness, again)).toHaveLength(3)
+})
+
+test('rows of several listings are told apart as those of one are', () => {
+  const row = (position: number) => ({
+    position,
+    id: `${position % 70}`,
+    reason: 'name must be text',
+    raw: `{"id":${position % 70}}`,
+  })
+  const all = new Quarantine()
+  const joined = new Quarantine()
+  let rowsBefore = 0
+  for (const size of [3, 0, 100, 2]) {
+    const part = new Quarantine()
+    for (let n = 0; n < size; n++) {
+      part.add(row(n))
+      all.add({ ...row(n), position: rowsBefore + n })
+    }
+    joined.append(part, rowsBefore)
+    rowsBefore += size
+  }
+  expect([...joined.byFingerprint()]).toEqual([...all.byFingerprint()])
+  expect(new Set([...all.byFingerprint()].map(([hash]) => hash)).size).toBe(rowsBefore)
 })
 
 test('each scope has rows of its own', async () => {

@@ -56,6 +56,11 @@ test.for<[string, object, string]>([
   ['no recipient', { subscribers: [good, { ...good, recipient: undefined }] }, 'subscribers[1].recipient'],
   ['an empty recipient', { subscribers: [good, { ...good, recipient: '' }] }, 'subscribers[1].recipient'],
   [
+    'an empty recipient of another channel',
+    { method: 'im', subscribers: [good, { ...good, recipient: '' }] },
+    'subscribers[1].recipient: must not be empty',
+  ],
+  [
     'no address',
     { subscribers: [good, { ...good, recipient: 'nobody' }] },
     'subscribers[1].recipient: "nobody"',
@@ -83,7 +88,9 @@ test.for<[string, object, string]>([
     const heard = await call(sandbox, 'import-subscribers', { ...importOf('good@example.com'), ...wrong })
     expect(heard).toMatchObject({ status: 400, body: { error: { code: 'InvalidParameter' } } })
     expect(heard.body.error.message).toContain(named)
-    expect(sandbox.state.subscribers.count(SANDBOX_PAGE_ID, 'email')).toBe(0)
+    for (const method of ['email', 'im'] as const) {
+      expect(sandbox.state.subscribers.count(SANDBOX_PAGE_ID, method)).toBe(0)
+    }
   },
 )
 

@@ -44,6 +44,13 @@ test('a row that follows a cell with a lone quote is read, though quotes below i
   expect(read.rows.map(({ raw }) => raw)).toEqual(['ada@example.com,fine'])
 })
 
+test('a quote before the CR that ends the file closes its record, as one before a newline does', async () => {
+  for (const end of ['', '\n', '\r\n', '\r']) {
+    const { damaged } = await readCsv(`(none),"Said "no"\nand stayed"${end}`)
+    expect(damaged).toMatchObject([{ line: 1, raw: '(none),"Said "no"\nand stayed"' }])
+  }
+})
+
 test('a quote that is not closed costs its line only, though other rows have faults of their own', async () => {
   await using harness = await openStagingHarness()
   const rows = Array.from({ length: 200 }, (_, n) => {
