@@ -3,7 +3,7 @@ import type { Ferry } from '#src/ferry.ts'
 import { isNot } from '#src/model/did-you-mean.ts'
 import { UsageError } from './errors.ts'
 import { printAside } from './output.ts'
-import { findSandbox } from './sandbox-note.ts'
+import { findSandbox, SANDBOX } from './sandbox-note.ts'
 
 export const HOW_TO_CONFIGURE = {
   found: 'no platform account is configured',
@@ -28,7 +28,7 @@ export async function findAccounts(config: Config): Promise<Config> {
   if (note === null) return config
   printAside(`No platform account is configured: using the sandbox of \`ferry up\` (process ${note.pid}).`)
   const { withAccount } = await import('#src/config.ts')
-  return withAccount(config, 'sandbox', note.baseUrl, note.appKey)
+  return withAccount(config, SANDBOX, note.baseUrl, note.appKey)
 }
 
 /** Returns the account of this name, or all accounts without a name. Throws `UsageError` for an unknown name. */

@@ -12,6 +12,7 @@ import { type CommandContext, runOneShot } from './command-context.ts'
 import { CommandFailed } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { print, printAside, shownPath } from './output.ts'
+import { SANDBOX } from './sandbox-note.ts'
 
 /*
  * Shows all of Ferry on made-up data, in a data directory of its own (`demo` in the usual one), so that it changes nothing
@@ -95,13 +96,13 @@ async function demo(options: Options, { config, log, signal }: CommandContext): 
 /** Returns the default settings, whatever the environment has: folders or limits of a real account do not apply. */
 async function demoConfig(dataDir: string, databaseUrl: string, sandbox: Sandbox): Promise<Config> {
   const { readConfig, withAccount } = await import('#src/config.ts')
-  return withAccount({ ...readConfig({}), dataDir, databaseUrl }, 'sandbox', sandbox.baseUrl, sandbox.appKey)
+  return withAccount({ ...readConfig({}), dataDir, databaseUrl }, SANDBOX, sandbox.baseUrl, sandbox.appKey)
 }
 
 async function night(ferry: Ferry, options: Options, signal: AbortSignal) {
   const { takeSnapshot } = await import('#src/inventory/history/snapshots.ts')
   const { explainRun, printJsonRun } = await import('./run-result.ts')
-  const taken = await takeSnapshot(ferry, { account: 'sandbox', trigger: 'manual', by: actedBy() }, signal)
+  const taken = await takeSnapshot(ferry, { account: SANDBOX, trigger: 'manual', by: actedBy() }, signal)
   signal.throwIfAborted()
   if (options.json) taken.runs.forEach(printJsonRun)
   taken.runs.forEach(explainRun)

@@ -1,9 +1,11 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** The name of the account of the sandbox. */
+export const SANDBOX = 'sandbox'
+
 /** The first line printed by a command that uses the sandbox because no account is configured. */
-export const SANDBOX_NOTICE =
-  'No platform account is configured: this is the built-in SANDBOX platform with made-up data (account "sandbox").'
+export const SANDBOX_NOTICE = `No platform account is configured: this is the built-in SANDBOX platform with made-up data (account "${SANDBOX}").`
 
 /** The address of the sandbox of a `ferry up` that is running on this data directory. */
 export type SandboxNote = { readonly pid: number; readonly baseUrl: string; readonly appKey: string }
@@ -31,11 +33,17 @@ const ANSWERS_WITHIN_MS = 2_000
 export async function findSandbox(dataDir: string): Promise<SandboxNote | null> {
   const note = readSandboxNote(dataDir)
   if (note === null) return null
-  const asked = { method: 'POST', body: '{}', signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) }
-  const isAnswered = await fetch(`${note.baseUrl}/_sandbox/counts`, asked).then(
-    ({ ok }) => ok,
-    () => false,
-  )
+  const { request } = await import('node:http')
+  const isAnswered = await new Promise<boolean>(resolve => {
+    // An agent of its own takes no proxy from the environment: none leads to the sandbox.
+    const options = { method: 'POST', agent: false, signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) } as const
+    request(`${note.baseUrl}/_sandbox/counts`, options, answer => {
+      answer.resume()
+      resolve(answer.statusCode === 200)
+    })
+      .on('error', () => resolve(false))
+      .end('{}')
+  })
   return isAnswered ? note : null
 }
 

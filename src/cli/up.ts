@@ -3,7 +3,7 @@ import type { Config } from '#src/config.ts'
 import type { RunResult } from '#src/model/run.ts'
 import { UsageError } from './errors.ts'
 import { harmless, print, printAside } from './output.ts'
-import { findSandbox, SANDBOX_NOTICE, writeSandboxNote } from './sandbox-note.ts'
+import { findSandbox, SANDBOX, SANDBOX_NOTICE, writeSandboxNote } from './sandbox-note.ts'
 import { serve } from './service.ts'
 import { startWorker } from './worker.ts'
 
@@ -91,5 +91,5 @@ async function withSandbox(
   const sandbox = opened.use(await openSandbox())
   opened.use(openChanges(sandbox, SANDBOX_CHANGES_EVERY_MS))
   opened.use(writeSandboxNote(config.dataDir, sandbox))
-  return withAccount(config, 'sandbox', sandbox.baseUrl, sandbox.appKey)
+  return withAccount(config, SANDBOX, sandbox.baseUrl, sandbox.appKey)
 }

@@ -51,10 +51,7 @@ export function createOutageLog(log: Logger) {
       const nowMs = performance.now()
       if (codeOf(error) !== DISK_FULL || nowMs - diskFullAtMs < DISK_FULL_EVERY_MS) return
       diskFullAtMs = nowMs
-      log.warn(
-        { error: reasonOf(error) },
-        'The disk of Postgres is full: free some space. Nothing is lost, and Ferry keeps trying.',
-      )
+      log.warn({ error: reasonOf(error) }, 'The disk of Postgres is full: free some space.')
     },
     failed(error: PostgresUnavailable): void {
       if (outage || !isTransient(error)) return

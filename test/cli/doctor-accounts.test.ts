@@ -24,3 +24,15 @@ test('doctor offers no command that needs an account for one that is in no setti
   expect(words.match(/`ferry [^`]+`/g)).toEqual([`\`ferry imports cancel ${id}\``, '`ferry worker`'])
   expect(JSON.stringify(findings)).toContain('`ferry sync alert-rules --account default` reads it now.')
 })
+
+test('doctor says of an import that a sandbox left how to start one again', async () => {
+  await using cli = await openCli()
+  const id = await stageRows(cli.ferry.pool, { account: 'sandbox', status: 'queued' })
+  await ageImport(cli.ferry.pool, id, '1 minute')
+  const adviceIn = async (env: Record<string, string>) =>
+    jsonLines(await cli.ferryRun('doctor --json', env)).find(({ found }) => `${found}`.includes('import 1 '))
+  expect(await adviceIn({ FERRY_BASE_URL: '', FERRY_APP_KEY: '' })).toMatchObject({
+    whatToDo: `Start its sandbox, and a worker, with \`ferry up\`, or \`ferry imports cancel ${id}\` ends it.`,
+  })
+  expect(await adviceIn({})).toMatchObject({ whatToDo: expect.stringContaining('not in the settings here') })
+})

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { findSandbox, writeSandboxNote } from '#src/cli/sandbox-note.ts'
 import { openSandbox } from '#src/sandbox/sandbox.ts'
@@ -32,4 +34,22 @@ test('a sandbox is found if it answers; a process that lives is no proof, since 
   await using sandbox = await openSandbox()
   using _note = writeSandboxNote(dataDir, sandbox)
   expect(await findSandbox(dataDir)).toMatchObject({ pid: process.pid, baseUrl: sandbox.baseUrl })
+})
+
+test('a sandbox of this machine is found, whatever proxy the environment names', async () => {
+  const { dataDir } = emptyDirectory()
+  await using sandbox = await openSandbox()
+  using _note = writeSandboxNote(dataDir, sandbox)
+  const module = new URL('../../src/cli/sandbox-note.ts', import.meta.url).href
+  const script = `const { findSandbox } = await import('${module}'); console.log((await findSandbox('${dataDir}'))?.pid)`
+  const env = {
+    ...process.env,
+    NODE_USE_ENV_PROXY: '1',
+    HTTP_PROXY: NOBODY.baseUrl,
+    http_proxy: NOBODY.baseUrl,
+  }
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    env,
+  })
+  expect(stdout).toBe(`${process.pid}\n`)
 })

@@ -6,6 +6,7 @@ import { SANDBOX_PAGE_ID, type SandboxState } from '#src/sandbox/state.ts'
 import { actedBy } from '../acted-by.ts'
 import { CommandFailed } from '../errors.ts'
 import { emphasised, print, printJson, shownPath } from '../output.ts'
+import { SANDBOX } from '../sandbox-note.ts'
 import type { SamplePeople } from './sample-people.ts'
 
 type Options = { json?: true }
@@ -36,7 +37,7 @@ export async function importPeople(
 
 function optionsFor({ config }: Ferry, { suppressed }: SamplePeople): ImportOptions {
   return {
-    account: 'sandbox',
+    account: SANDBOX,
     pageId: SANDBOX_PAGE_ID,
     method: 'email',
     map: { recipient: 'Email', locale: 'Language' },

@@ -1,3 +1,4 @@
+import type { Config } from '#src/config.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { stepsWithoutWorker } from '#src/imports/next-steps.ts'
 import { listStuckImports, type StuckImport } from '#src/imports/reporting/stuck.ts'
@@ -8,6 +9,7 @@ import { duration } from '#src/model/duration.ts'
 import { stepsInWords } from '#src/model/next-step.ts'
 import { isConfigured } from '../accounts.ts'
 import { EXIT } from '../exit.ts'
+import { SANDBOX } from '../sandbox-note.ts'
 import type { Finding } from './finding.ts'
 
 const CHECK = 'imports'
@@ -23,7 +25,7 @@ export async function* importFindings({
   const waiting = await listWaitingRows(pool, MAX_NAMED + 1)
   const stuck = await listStuckImports(pool, MAX_NAMED + 1)
   yield* waiting.slice(0, MAX_NAMED).map(waitingFinding)
-  yield* stuck.slice(0, MAX_NAMED).map(one => stuckFinding(one, isConfigured(config, one.account)))
+  yield* stuck.slice(0, MAX_NAMED).map(one => stuckFinding(one, config))
   if (waiting.length > MAX_NAMED || stuck.length > MAX_NAMED) {
     yield {
       check: CHECK,
@@ -51,7 +53,7 @@ function waitingFinding(row: SummaryRow): Finding {
 
 function stuckFinding(
   { id, account, why, failures, idleMs, pending }: StuckImport,
-  mayResumeHere: boolean,
+  config: Pick<Config, 'accounts'>,
 ): Finding {
   const which = `import ${id} of account ${account} (${counted(pending, 'row')} left)`
   const watch = { command: `ferry imports watch ${id}`, does: 'shows what it is waiting for' }
@@ -62,9 +64,9 @@ function stuckFinding(
         check: CHECK,
         status: 'fail',
         found: `${which}: no worker is processing it`,
-        whatToDo: mayResumeHere
+        whatToDo: isConfigured(config, account)
           ? stepsInWords(stepsWithoutWorker(id))
-          : `Account ${account} is not in the settings here. Start a worker that has it, or \`ferry imports cancel ${id}\` ends it.`,
+          : `${whoHas(account, config)}, or \`ferry imports cancel ${id}\` ends it.`,
       }
     case 'no progress':
       return {
@@ -81,4 +83,9 @@ function stuckFinding(
         whatToDo: stepsInWords([show]),
       }
   }
+}
+
+function whoHas(account: string, { accounts }: Pick<Config, 'accounts'>): string {
+  if (account === SANDBOX && accounts.length === 0) return 'Start its sandbox, and a worker, with `ferry up`'
+  return `Account ${account} is not in the settings here. Start a worker that has it`
 }

@@ -16,7 +16,7 @@ export type Tally = {
   /** Good rows from whose address something was removed. */
   unseenCharacters: number
   namesOrSeparators: number
-  /** Lines with an address in rows of several lines that have many of them, and the first such row. */
+  /** Lines that may name somebody in rows of several lines that have some of them, and the first such row. */
   enclosedLines: number
   enclosedAt: number | null
   /** Good rows that name components, and one of these components. */
@@ -31,8 +31,8 @@ const MAX_LOCALES = 1000
 /** The form of a locale. Anything else may be personal data. */
 const LIKE_A_LOCALE = /^[a-z]{2,3}(?:[-_][a-z\d]{2,8}){0,3}$/i
 
-/** Fewer addresses may stand in a note. */
-const MANY_ADDRESSES = 10
+/** Fewer lines with an address may be a note. */
+const SOME_LINES = 3
 
 /** Checks each row that a reader finds, and writes it to its table. */
 export class RowSink implements Sink {
@@ -40,6 +40,8 @@ export class RowSink implements Sink {
   readonly #check: RowCheck
   readonly #hashOf: (recipient: string) => string
   readonly #file: OpenFile
+  /** Whether a line may name a recipient. */
+  readonly #mayName: (line: string) => boolean
   readonly #seenBefore = openSeenBefore()
   /** Of the recipients taken since `findRepeated` was called. */
   readonly #hashes: string[] = []
@@ -57,7 +59,14 @@ export class RowSink implements Sink {
     wrongLocales: new Map(),
   }
 
-  constructor(writer: StagingWriter, check: RowCheck, hashOf: (recipient: string) => string, file: OpenFile) {
+  constructor(
+    writer: StagingWriter,
+    check: RowCheck,
+    hashOf: (recipient: string) => string,
+    file: OpenFile,
+    mayName: (line: string) => boolean,
+  ) {
+    this.#mayName = mayName
     this.#writer = writer
     this.#check = check
     this.#hashOf = hashOf
@@ -114,8 +123,8 @@ export class RowSink implements Sink {
     tally.read++
     tally.lastLine = line
     if (!raw.includes('\n')) return
-    const [, ...below] = raw.split('\n').filter(text => text.includes('@'))
-    if (below.length < MANY_ADDRESSES) return
+    const below = raw.split('\n').slice(1).filter(this.#mayName)
+    if (below.length < SOME_LINES) return
     tally.enclosedLines += below.length
     tally.enclosedAt ??= line
   }

@@ -6,7 +6,7 @@ import { cleanAddress, openRecipientCheck } from '#src/imports/staging/checks/re
 import { counted } from '#src/model/counted.ts'
 import { textOf } from './checks/values.ts'
 import { CsvReader } from './file/csv.ts'
-import { fieldsOf, nameOf, RECIPIENT } from './file/header.ts'
+import { type Field, fieldsOf, mayNameBy, nameOf, RECIPIENT } from './file/header.ts'
 import { readBlocks, type Sink } from './file/lines.ts'
 import { openFile, readAll } from './file/rows.ts'
 import { HEAD, sniffFormat } from './file/sniff.ts'
@@ -31,6 +31,7 @@ export async function copySuppressions(
   await using source = await openSource(path, signal)
   const target = await createSuppressions(client)
   const recipientOf = openRecipientReader(method)
+  const mayName = mayNameBy(method)
   const unreadable = openUnreadable(source.name)
   const hashes = new BinaryRows(COPY_BYTES * 2)
   const flush = async (more: number) => {
@@ -38,11 +39,16 @@ export async function copySuppressions(
   }
   const start = rowStart(1)
   const sink: Sink = {
-    row(line, values) {
-      const { recipient, fault } = recipientOf(values[RECIPIENT])
+    row(line, values, raw) {
+      const { fault } = recipientOf(values[RECIPIENT])
       if (fault !== null) return unreadable.add(line, fault)
-      hashes.begin(start)
-      hashes.uuid(hashOf(recipient))
+      if (raw.split('\n').slice(1).some(mayName)) return unreadable.add(line, ENCLOSES)
+      for (const value of new Set(values)) {
+        const { recipient, fault } = recipientOf(value)
+        if (fault !== null) continue
+        hashes.begin(start)
+        hashes.uuid(hashOf(recipient))
+      }
     },
     faultOf: values => (recipientOf(values[RECIPIENT]).fault === null ? null : RECIPIENT),
     damaged: (line, _reason, message) => unreadable.add(line, message),
@@ -67,13 +73,15 @@ async function readRecipients(
   sink: Sink,
   between: () => Promise<void>,
 ): Promise<void> {
-  const fields = fieldsOf(null, {})
-    .slice(RECIPIENT, RECIPIENT + 1)
-    .map(field => ({ ...field, isListed: true as const }))
+  const [recipient] = fieldsOf(null, {}) as [Field, ...Field[]]
+  const { columns } = recipient
+  // A list that has more than one of these columns may name somebody in each.
+  const others = columns.map(column => ({ ...recipient, columns: [column], required: false }))
+  const fields: Field[] = [{ ...recipient, isListed: true }, ...others]
   const { bytes, all } = await peek(source.content, HEAD)
   const format = sniffFormat(bytes, source.name)
   const [firstLine = ''] = bytes.toString('utf8').trimStart().split('\n', 1)
-  const names = fields.flatMap(({ columns }) => columns).map(nameOf)
+  const names = columns.map(nameOf)
   const isHeader = firstLine.split(/[,;\t]/).some(cell => names.includes(nameOf(cell.replaceAll('"', ''))))
   if (format === 'csv' && !isHeader && isRecipient(firstLine)) {
     await readAll(
@@ -92,8 +100,12 @@ const WILDCARD = /^[*?%]+(@|$)|@[^@]*[*?%]/
 const FOR_MANY = 'a pattern, and only recipients who are listed are left out: list each of them'
 
 /** No recipient has one, whatever the method. */
-const SEPARATOR = /[;\t]/
+const SEPARATOR = /[;|\t]/
 const SEVERAL = 'several columns, and no header names the one with the recipient'
+
+/** A quote that is closed only rows later makes a note of them; from a note, nobody is left out. */
+const ENCLOSES =
+  'its quotes enclose further lines that may name somebody: correct them, or remove that column'
 
 /** Reads recipients as rows do, but accepts unusual addresses: every recipient that the file may contain must be found. */
 function openRecipientReader(method: string) {

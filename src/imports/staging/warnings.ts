@@ -154,11 +154,14 @@ function aboutStatuses({ unused, mapped }: StagedFile, from: PresetName | null):
   return warnings
 }
 
+/** Fewer in all of a file may stand in its notes. */
+const MANY_ENCLOSED = 10
+
 /** A quote that is closed only rows later makes a cell of them, which may be meant. */
 function aboutEnclosed({ enclosedLines, enclosedAt }: StagingResult['tally']): string[] {
-  if (enclosedAt === null) return []
+  if (enclosedAt === null || enclosedLines < MANY_ENCLOSED) return []
   return [
-    `${counted(enclosedLines, 'line')} with an address are inside the quotes of other rows, first in line ${enclosedAt}: ` +
+    `${counted(enclosedLines, 'line')} that may name somebody are inside the quotes of other rows, first in line ${enclosedAt}: ` +
       'they are not rows. If they should be, correct the quotes there.',
   ]
 }

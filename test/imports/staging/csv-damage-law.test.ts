@@ -75,7 +75,9 @@ test('who is inside the quotes of another row is warned of, if there are many', 
   const { summary, warnings } = await harness.stage(enclosing(9))
   expect(summary).toMatchObject({ read: 1, pending: 1 })
   expect(warnings).toContain(
-    '10 lines with an address are inside the quotes of other rows, first in line 2: they are not rows. If they should be, correct the quotes there.',
+    '10 lines that may name somebody are inside the quotes of other rows, first in line 2: they are not rows. If they should be, correct the quotes there.',
   )
   expect((await harness.stage(enclosing(8))).warnings).toEqual([])
+  const twice = `${enclosing(4)}${enclosing(5).replace('email,note\n', '')}`
+  expect((await harness.stage(twice)).warnings.join()).toContain('11 lines that may name somebody')
 })

@@ -9,6 +9,7 @@ test.for([
   ['separated by tabs, with quotes', '"reason"\t"recipient"\nopted out\t@ada\nopted out\t@ben\n'],
   ['separated by commas', 'recipient,reason\n@ada,opted out\n@ben,opted out\n'],
   ['of one column', '@ada\n@ben\n'],
+  ['with two columns of this kind', 'email,recipient\n@ada,@ben\n,@dan\n'],
 ] as const)('a suppression list of any method is read: %s', async ([, list]) => {
   await using harness = await openStagingHarness()
   const suppress = await harness.file(list)
@@ -16,15 +17,39 @@ test.for([
   expect(summary).toMatchObject({ suppressed: 2, pending: 1 })
 })
 
-test.for(['phone;reason\n+4477;stop\n', '+4477;stop\n', '+4477\tstop\n', '+4477\n+4478;stop\n'])(
-  'a suppression list of several columns without a header that is known is refused: %j',
-  async list => {
+test.for([
+  'phone;reason\n+4477;stop\n',
+  '+4477;stop\n',
+  '+4477|stop\n',
+  '+4477\tstop\n',
+  '+4477\n+4478;stop\n',
+])('a suppression list of several columns without a header that is known is refused: %j', async list => {
+  await using harness = await openStagingHarness()
+  const suppress = await harness.file(list)
+  const { message } = await harness.refusal('recipient\n+4477\n', { method: 'sms', suppress })
+  expect(message).toMatch(/no column for the recipient|several columns, and no header names the one/)
+})
+
+test.for([
+  ['email', 'email,note\nada@example.com,"note\nben@example.com,stop\ncleo@example.com,5"\n'],
+  ['sms', 'recipient,note\n+447700900001,"note\n+447700900002,stop\n+447700900003,5"\n'],
+] as const)(
+  'a list of %s in which quotes enclose others is refused, and the line named',
+  async ([method, list]) => {
     await using harness = await openStagingHarness()
     const suppress = await harness.file(list)
-    const { message } = await harness.refusal('recipient\n+4477\n', { method: 'sms', suppress })
-    expect(message).toMatch(/no column for the recipient|several columns, and no header names the one/)
+    const file = `recipient\n${method === 'email' ? 'ben@example.com' : '+447700900002'}\n`
+    const { message } = await harness.refusal(file, { method, suppress })
+    expect(message).toContain('line 2 (its quotes enclose further lines that may name somebody')
   },
 )
+
+test('a note of several lines in a list that names nobody stays a note', async () => {
+  await using harness = await openStagingHarness()
+  const suppress = await harness.file('email,note\nada@example.com,"left\nfor 5550100 reasons @ home"\n')
+  const { summary } = await harness.stage('email\nada@example.com\nben@example.com\n', { suppress })
+  expect(summary).toMatchObject({ suppressed: 1, pending: 1 })
+})
 
 test.for([
   '“ada@example.com”',
@@ -40,6 +65,7 @@ test.for([
 
 test('an apostrophe of a name stays, and what single quotes enclose is no address', () => {
   expect(cleanAddress("o'hara@example.com’")).toMatchObject({ address: "o'hara@example.com" })
+  expect(cleanAddress("'o'hara@example.com")).toMatchObject({ address: "o'hara@example.com" })
   expect(openRecipientCheck('email', true)(cleanAddress("'ada@example.com'").address)).not.toBeNull()
 })
 
@@ -51,10 +77,28 @@ test.for([
   'a\u{3164}b@example.com',
   'ada@exam•ple.com',
   'ada@example.com°',
+  'ada\u2011b@example.com',
+  'ada@exam\u2011ple.com',
+  '✉ada@example.com',
+  '·ada@example.com',
+  'ada@example.com–',
+  'ada@example.com、',
+  'ada@example.com™',
+  'ada@example.com✅',
+  'ada@™.com',
+  'ada@ex®.com',
 ])('no address has a mark of typography or an invisible character in it: %j', address => {
   for (const isLenient of [true, false])
     expect(openRecipientCheck('email', isLenient)(address)).toMatchObject({ reason: 'not an e-mail address' })
 })
+
+test.for(['ada@i❤️.ws', 'ada@I❤.ws', 'ada@👍🏽.ws', 'ada@🇩🇪.to', 'ada@col·legi.cat', 'אדה@צה״ל.קום'])(
+  'an address with letters and emoji of a domain is one: %s',
+  address => {
+    expect(cleanAddress(address)).toEqual({ address, cleaned: null })
+    expect(openRecipientCheck('email', false)(address)).toBeNull()
+  },
+)
 
 test('a line without anything in it is rejected, not taken for somebody who has not confirmed', async () => {
   await using harness = await openStagingHarness()
@@ -67,6 +111,8 @@ test('a line without anything in it is rejected, not taken for somebody who has 
   expect(reasons.map(({ reason }) => reason).toSorted()).toEqual(['no recipient', 'unconfirmed'])
 })
 
+const ENCLOSES_ROWS = /header of a CSV \(a quote in it encloses rows\)/
+
 test.for([
   [
     'lines of an old Mac, of which the last ends as others do',
@@ -76,16 +122,50 @@ test.for([
   [
     'a quote that encloses rows',
     'email,locale,"note\nada@example.com,en-US,hi\nben@example.com,en-US,12"\ncleo@example.com,en-US,hi\n',
-    /contains an address/,
+    ENCLOSES_ROWS,
   ],
+  [
+    'a quote that encloses rows with names',
+    'email,locale,"note\nAda <ada@example.com>,en-US,12"\ncleo@example.com,en-US,hi\n',
+    ENCLOSES_ROWS,
+  ],
+  [
+    'a quote that encloses rows of another method',
+    'recipient,locale,"note\n+44 7700 900001,en-US,12"\n+44 7700 900002,en-US,hi\n',
+    ENCLOSES_ROWS,
+  ],
+  [
+    'a quote that encloses rows that name nobody in a known form',
+    'recipient,locale,"note\nada,en-US,hi\nben,en-US,12"\ncleo,en-US,hi\n',
+    ENCLOSES_ROWS,
+  ],
+  ['a quote that encloses the only column', '"email\nada@example.com\nben@example.com"\n', ENCLOSES_ROWS],
 ] as const)('no row becomes a part of the header: %s', async ([, file, message]) => {
   await using harness = await openStagingHarness()
   const refused = await harness.refusal(file)
   expect(refused.message).toMatch(message)
-  expect(`${refused.message} ${refused.whatToDo}`).not.toContain('@')
+  expect(`${refused.message} ${refused.whatToDo}`).not.toMatch(/@|7700/)
 })
 
-test.for(['https://hooks.example.com/services/SECRET', '+44 7700 900004', '@ada', '447700900004'])(
+test.for(['"Questions, help@example.com"', '"Contact\nhelp@example.com"', '"Notes\n(date, author)"'])(
+  'a name of a column may have line breaks, and an address in it: %j',
+  async name => {
+    await using harness = await openStagingHarness()
+    const { summary } = await harness.stage(`email,${name}\nada@example.com,hi\n`)
+    expect(summary).toMatchObject({ read: 1, pending: 1 })
+  },
+)
+
+test.for([
+  'https://hooks.example.com/services/SECRET',
+  'hooks.example.com/services/SECRET',
+  '+44 7700 900004',
+  '(555) 123-4567',
+  '555.123.4567',
+  'tel:020 7946 0958',
+  '@ada',
+  '447700900004',
+])(
   'what may be a recipient of another method is not said in an error about the header: %s',
   async recipient => {
     await using harness = await openStagingHarness()

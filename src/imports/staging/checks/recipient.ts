@@ -1,3 +1,4 @@
+import { domainToASCII, domainToUnicode } from 'node:url'
 import { isEmailValid } from '@hapi/address'
 import { asciiForm, BEYOND_ASCII } from '#src/imports/spellings.ts'
 
@@ -58,11 +59,14 @@ const PLAIN =
 const NOT_PRINTED = /[\p{C}\p{Z}]/u
 
 /**
- * Marks of typography, and what shows nothing: in no name of a mailbox, but around addresses that were copied out of a text. There are
- * domains of emoji.
+ * Marks of typography and symbols, and what shows nothing: in no name of a mailbox, but around addresses that were copied out of a
+ * text. Between letters, those that join them in some languages are letters too.
  */
-const NO_LETTER =
-  /[\p{Pi}\p{Pf}•…]|(?!\p{ASCII}|\p{Emoji})[\p{Ps}\p{Pe}\p{S}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}|(?<!\p{Extended_Pictographic})\ufe0f/u
+const NO_LETTER = /(?!\p{ASCII}|(?<=\p{L})[·・׳״]\p{L})[\p{P}\p{S}]|\p{Default_Ignorable_Code_Point}/u
+/** One of the dots that IDNA takes for a dot. */
+const DOT = /(?<=[\p{L}\p{N}])[。．｡](?=[\p{L}\p{N}])/gu
+/** There are domains of emoji. */
+const EMOJI = /(?![©®])(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator})\ufe0f?/gu
 
 /** Whether it is an e-mail address by the rules, without quoted local parts, comments or IP addresses. */
 export function isEmail(address: string): boolean {
@@ -86,15 +90,28 @@ export function isLenientEmail(address: string): boolean {
 
 function hasFormOfEmail(address: string): boolean {
   if (PLAIN.test(address)) return true
-  if (NOT_PRINTED.test(address) || NO_LETTER.test(address)) return false
+  if (NOT_PRINTED.test(address) || hasMark(address)) return false
   return isEmailValid(address, { ignoreLength: true })
+}
+
+/** Whether something in it is no part of a name: marks, but for emoji of a domain that are written as they are sent, and not at its end. */
+function hasMark(text: string): boolean {
+  const address = text.replace(DOT, '.')
+  if (!NO_LETTER.test(address)) return false
+  const at = address.lastIndexOf('@') + 1
+  const end = address.lastIndexOf('.')
+  const domain = address.slice(at, end)
+  const others = address.slice(0, at) + domain.replace(EMOJI, 'x') + address.slice(end)
+  // IDNA makes `tm` of ™.
+  const sentAs = domainToUnicode(domainToASCII(domain))
+  return NO_LETTER.test(others) || sentAs !== domain.replaceAll('\ufe0f', '').toLowerCase().normalize()
 }
 
 /** Invisible characters: zero-width spaces, soft hyphens, marks of direction, byte order marks. */
 const UNSEEN_AT_ENDS = /^[\s\p{Default_Ignorable_Code_Point}]+|[\s\p{Default_Ignorable_Code_Point}]+$/gu
 const SEPARATORS_AT_END = /[\s,;\p{Default_Ignorable_Code_Point}]+$/u
 /** Marks of typography around an address, and the apostrophe with which a spreadsheet marks text. */
-const MARKS_AROUND = /^[\s\p{Pi}\p{Pf}„‚•]+|^'(?=[^']*$)|[\s\p{Pi}\p{Pf}]+$/gu
+const MARKS_AROUND = /^[\s\p{Pi}\p{Pf}„‚•]+|^'(?=.*[^'\s]$)|[\s\p{Pi}\p{Pf}]+$/gu
 /** As mail programs write an address: `Ada Lovelace <ada@example.com>`. */
 const WITH_NAME = /^[^<>]*<([^<>]+)>$/
 

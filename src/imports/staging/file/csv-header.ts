@@ -4,7 +4,7 @@ import { FileRefused } from '../file-refused.ts'
 import type { Preset } from '../presets/preset.ts'
 import type { Delimiter } from './csv.ts'
 import { fieldAt, fieldsFor, scanRecord } from './csv-record.ts'
-import { columnsOfRejects, type Field, nameOf, namesOf, REJECT_COLUMNS } from './header.ts'
+import { columnsOfRejects, type Field, nameOf, namesOf, namesSomebody, REJECT_COLUMNS } from './header.ts'
 import { type Block, LONGEST_LINE } from './lines.ts'
 import { empty, oldMacLines } from './sniff.ts'
 
@@ -117,9 +117,13 @@ function headerIn(
   if (isInvented) {
     return { columns, delimiter, firstLine: 1 + blankLines, rest: withoutStart(block, blank.length) }
   }
-  const isRow = (line: string) => line.split(delimiter).some(cell => isEmailValid(cell.trim()))
-  if (columns.some(column => column.split(/[\r\n]+/).some(isRow))) {
-    if (columns.some(column => /\r(?!\n)/.test(column))) throw oldMacLines(name)
+  if (columns.some(column => /\r(?!\n)/.test(column) && column.split('\r').some(isAddress))) {
+    throw oldMacLines(name)
+  }
+  if (columns.some(column => holdsRows(column, delimiter, columns.length))) {
+    throw noHeader(name, 'a quote in it encloses rows')
+  }
+  if (columns.some(isAddress)) {
     throw new FileRefused(
       `The first line of ${name} contains an address: the file has no header.`,
       // It may be a list of people who must not be subscribed.
@@ -134,6 +138,17 @@ function headerIn(
     firstLine: 1 + blankLines + headerLines,
     rest: withoutStart(block, end),
   }
+}
+
+function isAddress(cell: string): boolean {
+  return isEmailValid(cell.trim())
+}
+
+/** Whether a name of several lines holds rows as wide as the header: one of somebody, or several. It may have line breaks of its own. */
+function holdsRows(column: string, delimiter: Delimiter, width: number): boolean {
+  const [, ...below] = column.split('\n').map(line => line.split(delimiter))
+  const rows = below.filter(cells => cells.length >= width)
+  return rows.some(cells => cells.some(namesSomebody)) || (width > 1 && rows.length > 1)
 }
 
 function refuseDamage({ damaged }: Block, from: number, lines: number, name: string): void {

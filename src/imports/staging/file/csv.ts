@@ -88,10 +88,8 @@ export class CsvReader implements Reader {
   }
 
   read(block: Block): void {
-    const open = this.#open
-    const text = open + block.text
-    const before = open === '' ? new Map() : this.#damaged
-    this.#damaged = shifted(block.damaged, this.#line + linesIn(open, 0, open.length), before)
+    const text = this.#open + block.text
+    this.#damaged = this.#damagedFrom(block)
     this.#open = ''
     for (let at = 0; at < text.length; ) {
       const empty = emptyLineAt(text, at)
@@ -109,6 +107,13 @@ export class CsvReader implements Reader {
       at = next
     }
     this.#offset += text.length
+  }
+
+  /** The damaged lines of the record that is open, and of the block that follows, by their numbers. */
+  #damagedFrom({ damaged }: Block): ReadonlyMap<number, Damage> {
+    const open = [...this.#damaged].filter(([line]) => line >= this.#line)
+    const by = this.#line + linesIn(this.#open, 0, this.#open.length)
+    return new Map([...open, ...[...damaged].map(([n, damage]) => [n + by, damage] as const)])
   }
 
   /** Passes the record at `at` to the sink. Returns where the next one begins; null if more must be read first. */
@@ -174,7 +179,8 @@ export class CsvReader implements Reader {
 
   /** Whether the lines between two places, after a record with bad quotes, are rows. */
   #areRows(text: string, from: number, to: number, firstLine: number, endsInFault: boolean): boolean {
-    const lines = { text: text.slice(from, to), firstLine, isNote: false, endsInFault }
+    const endsAt = this.#offset + to
+    const lines = { text: text.slice(from, to), firstLine, endsAt, isNote: false, endsInFault }
     return this.#isLoneQuote(lines, this.#damaged)
   }
 
@@ -189,6 +195,7 @@ export class CsvReader implements Reader {
     const enclosed = {
       text: text.slice(firstEnd, end),
       firstLine: this.#line + 1,
+      endsAt: this.#offset + end,
       isNote: trouble === null && (wrong === null || !String(this.#values[wrong]).includes('\n')),
       endsInFault,
     }
@@ -230,16 +237,6 @@ function cutOff(text: string, at: number, record: CsvRecord): CsvRecord {
   if (end <= firstEnd || end - at <= LONGEST_LINE) return record
   const fitting = text.lastIndexOf('\n', at + LONGEST_LINE - 1) + 1
   return { firstEnd, end: Math.max(firstEnd, fitting), trouble: 'too long', endsInFault: false }
-}
-
-/** The damaged lines of a block by their numbers, added to those known `before`. */
-function shifted(
-  block: ReadonlyMap<number, Damage>,
-  by: number,
-  before: ReadonlyMap<number, Damage>,
-): ReadonlyMap<number, Damage> {
-  if (block.size === 0) return before
-  return new Map([...before, ...[...block].map(([n, damage]) => [n + by, damage] as const)])
 }
 
 /** Where the line that holds the place `at` ends, newline included. */

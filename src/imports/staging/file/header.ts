@@ -176,9 +176,19 @@ export function nameOf(column: string): string {
 /** A longer name of a column is cut off in messages. */
 const MAX_NAME = 60
 
-/** A line that is taken for a header may be a row: it holds an address in any spelling, or the recipient of another method. */
-function namesSomebody(column: string): boolean {
-  return holdsAddress(column) || /:\/\/|^\s*[@+]|\d{7}/.test(column)
+/** A number of a telephone alone, however it is grouped; a longer one anywhere. */
+const TELEPHONE = /^(?:\w+:)?(?:[\s()./+-]*\d){7,}\s*$|\d{7}/
+/** The address of a page, a mention, a number with its country. */
+const OTHER_RECIPIENT = /:\/\/|^\s*[@+]|\w\.\w+\/\w/
+
+/** Whether a text, such as a line that is taken for a header, holds an address in any spelling, or the recipient of another method. */
+export function namesSomebody(text: string): boolean {
+  return holdsAddress(text) || OTHER_RECIPIENT.test(text) || TELEPHONE.test(text)
+}
+
+/** Returns what tells whether a line may name a recipient of `method`. Of e-mail, a note may well have the number of a telephone. */
+export function mayNameBy(method: string): (line: string) => boolean {
+  return method === 'email' ? line => /\S@\S/.test(line) : namesSomebody
 }
 
 export function shownColumn(column: string | undefined): string {

@@ -100,6 +100,8 @@ export type Enclosed = {
   /** The text after the first line of the record, newlines included. */
   readonly text: string
   readonly firstLine: number
+  /** Where they end in the file. */
+  readonly endsAt: number
   /** The quotes are sound, and the cell with the line breaks is not the cell that is wrong. */
   readonly isNote: boolean
   /** The record ends with a fault on its last line. Alone, that line may be a row. */
@@ -126,17 +128,31 @@ export function openLoneQuoteTest(
     return faultOf(values) !== RECIPIENT
   }
 
-  return ({ text, firstLine, isNote, endsInFault }, damaged) => {
-    let lines = 0
-    let rows = 0
+  /** Of the lines that were looked at last: how many of each and those after it are not blank, and are rows. Many records may end there. */
+  let last = { firstLine: 0, endsAt: -1, lines: [0], rows: [0], isLastRow: false }
+
+  function look({ text, firstLine, endsAt }: Enclosed, damaged: ReadonlyMap<number, Damage>): typeof last {
+    const all = text.replace(/\n$/, '').split('\n')
+    const lines = new Array<number>(all.length + 1).fill(0)
+    const rows = new Array<number>(all.length + 1).fill(0)
     let isLastRow = false
-    for (const [n, line] of text.replace(/\n$/, '').split('\n').entries()) {
-      if (line === '' || line === '\r') continue
-      lines++
-      isLastRow = !damaged.has(firstLine + n) && isRow(line)
-      if (isLastRow) rows++
+    for (let n = all.length - 1; n >= 0; n--) {
+      const line = all[n] as string
+      const isBlank = line === '' || line === '\r'
+      const isGood = !isBlank && !damaged.has(firstLine + n) && isRow(line)
+      if (lines[n + 1] === 0) isLastRow = isGood
+      lines[n] = (lines[n + 1] as number) + (isBlank ? 0 : 1)
+      rows[n] = (rows[n + 1] as number) + (isGood ? 1 : 0)
     }
-    if (endsInFault && isLastRow) return true
+    return { firstLine, endsAt, lines, rows, isLastRow }
+  }
+
+  return (enclosed, damaged) => {
+    const { firstLine, endsAt, isNote, endsInFault } = enclosed
+    if (endsAt !== last.endsAt || firstLine < last.firstLine) last = look(enclosed, damaged)
+    const lines = last.lines[firstLine - last.firstLine] ?? 0
+    const rows = last.rows[firstLine - last.firstLine] ?? 0
+    if (endsInFault && last.isLastRow && lines > 0) return true
     return rows >= (isNote ? ROWS_IN_A_NOTE : ROWS_IN_A_CELL) && 4 * rows >= 3 * lines
   }
 }
