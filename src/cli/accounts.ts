@@ -47,6 +47,19 @@ export function isConfigured({ accounts }: Pick<Config, 'accounts'>, name: strin
   return accounts.some(account => account.name === name)
 }
 
+/** Throws `UsageError` if `what` is of an account that is not configured here. */
+export function expectConfigured(
+  { accounts }: { readonly accounts: ReadonlyMap<string, unknown> },
+  account: string,
+  what: string,
+): void {
+  if (accounts.has(account)) return
+  const here = [...accounts.keys()].join(', ')
+  throw new UsageError(
+    `${what} belongs to account ${account}, which is not configured here; the accounts here are: ${here}`,
+  )
+}
+
 /** Throws `UsageError` if there are accounts, configured or in the data, and none has this name. */
 export async function expectAccount(ferry: Ferry, name: string | undefined): Promise<void> {
   if (name === undefined || isConfigured(ferry.config, name)) return

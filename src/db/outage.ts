@@ -30,7 +30,7 @@ export function isConnectionError(error: unknown): boolean {
   return error instanceof DatabaseError && /^(08|25006|25P03|53300|57P)/.test(codeOf(error))
 }
 
-/** An outage that begins within this time after the last one counts as the same trouble and is logged at `debug`. */
+/** An outage that begins within this time after the last one counts as the same trouble: it is logged at `debug` until it lasts as long. */
 const SAME_TROUBLE_MS = 60_000
 
 /** However many statements fail for want of space. */
@@ -54,11 +54,14 @@ export function createOutageLog(log: Logger) {
       log.warn({ error: reasonOf(error) }, 'The disk of Postgres is full: free some space.')
     },
     failed(error: PostgresUnavailable): void {
-      if (outage || !isTransient(error)) return
+      if (!isTransient(error)) return
       const nowMs = performance.now()
-      const level = nowMs - endedAtMs < SAME_TROUBLE_MS ? 'debug' : 'warn'
+      const { sinceMs } = outage ?? { sinceMs: nowMs }
+      const level =
+        sinceMs - endedAtMs < SAME_TROUBLE_MS && nowMs - sinceMs < SAME_TROUBLE_MS ? 'debug' : 'warn'
+      if (outage?.level === level) return
       log[level]({ error: error.message }, 'Postgres is unavailable; Ferry keeps trying.')
-      outage = { sinceMs: nowMs, isReadOnly: error.code === READ_ONLY, level }
+      outage = { sinceMs, isReadOnly: error.code === READ_ONLY, level }
     },
     /**
      * Reports that a statement succeeded. Only a connection opened after the outage began proves that it is over: an

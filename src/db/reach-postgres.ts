@@ -104,6 +104,11 @@ function isAboutEncryption(failure: Failure): boolean {
   )
 }
 
+const START_IT =
+  'Start it, or correct DATABASE_URL. Without DATABASE_URL, Ferry starts a Postgres of its own.'
+const OF_POOLER =
+  'If DATABASE_URL leads to a pooler, it may have no connection to the server left: raise its pool size, or end its PAUSE.'
+
 function unusable(url: string, failure: Failure): PostgresUnusable {
   const server = `${placeOf(url)} (DATABASE_URL)`
   if (failure === 'too old') {
@@ -124,7 +129,7 @@ function unusable(url: string, failure: Failure): PostgresUnusable {
   if (mayPass(failure)) {
     return new PostgresUnusable(
       `Postgres at ${server} does not answer: ${why}`,
-      'Start it, or correct DATABASE_URL. Without DATABASE_URL, Ferry starts a Postgres of its own.',
+      /timeout/i.test(why) ? `${START_IT} ${OF_POOLER}` : START_IT,
       failure,
     )
   }

@@ -101,9 +101,8 @@ export class WatchedClient extends Client {
     const isStillSilent = this.#checksWithoutBytes >= CHECKS_UNTIL_ASKED && stateOf(this).isInFlight
     if (!isStillSilent || isAbandoned === false) return
     if (isAbandoned === null && this.#checksWithoutBytes < CHECKS_UNTIL_CUT) return
-    this.connection.stream.destroy(
-      new ConnectionSilent('the connection went silent and was cut; the server is not working on it'),
-    )
+    const why = isAbandoned ? 'the server is not working on it' : 'the server could not be asked what it does'
+    this.connection.stream.destroy(new ConnectionSilent(`the connection went silent and was cut; ${why}`))
   }
 
   /**
@@ -121,8 +120,10 @@ export class WatchedClient extends Client {
     })
     askForPassword(other, this.#config)
     other.on('error', () => {})
+    let isAnswered = false
     try {
       await other.connect()
+      isAnswered = true
       const [isWorking] = await findColumn(other, z.boolean().nullable(), IS_WORKING, [
         pid,
         transaction?.began,
@@ -131,8 +132,10 @@ export class WatchedClient extends Client {
       if (transaction) await other.query(END_TRANSACTION, [transaction.pid, transaction.began])
       return pid === null ? null : true
     } catch (error) {
-      // An answer means that no connection is left for the question. A server that starts or stops (57P) has lost ours.
-      return error instanceof DatabaseError && !error.code?.startsWith('57P') ? null : true
+      // An answer means that no connection is left for the question; a pooler lets it wait for one. A server that starts or
+      // stops (57P) has lost ours.
+      if (error instanceof DatabaseError) return error.code?.startsWith('57P') ? true : null
+      return isAnswered ? null : true
     } finally {
       await other.end().catch(() => {})
     }

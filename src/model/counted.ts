@@ -7,3 +7,11 @@ export function number(value: number | bigint): string {
 export function counted(value: number, thing: string, things = `${thing}s`): string {
   return `${number(value)} ${value === 1 ? thing : things}`
 }
+
+/** `62 %`; a part is never rounded to nothing or to all. */
+export function share(part: number, whole: number): string {
+  if (part === 0 || whole === 0) return '0 %'
+  const percent = (part / whole) * 100
+  if (percent < 1) return '< 1 %'
+  return part < whole && percent > 99 ? '> 99 %' : `${Math.round(percent)} %`
+}

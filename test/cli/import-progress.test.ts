@@ -26,7 +26,7 @@ test('a line says how far an import is, the most important first, and why it wai
     inOneLine({ summary: { ...SUMMARY, ...summary }, ...AT_REST, ...progress })
   expect(line({})).toBe('import 7 running: 1,000 of 2,000 rows (50 %), 10 of 20 batches')
   expect(line({ rejected: 2, uncertain: 3 }, { rowsPerMinute: 99.6, etaMs: 61_400 })).toBe(
-    'import 7 running: 1,000 of 2,003 rows (49 %), 1 min 1 s left, 10 of 20 batches, 100 rows/min, 2 rejected, 3 uncertain',
+    'import 7 running: 1,000 of 2,003 rows (50 %), 1 min 1 s left, 10 of 20 batches, 100 rows/min, 2 rejected, 3 uncertain',
   )
   expect(line({ sent: 0, pending: 0 }, { whyWaiting: 'no worker is running' })).toBe(
     'import 7 running: 0 of 0 rows, 10 of 20 batches. no worker is running.',

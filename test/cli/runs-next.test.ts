@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Cli, openCli } from './open-cli.ts'
+import { type Cli, openCli, syncAs } from './open-cli.ts'
+import { jsonLines } from './run-ferry.ts'
 
 /** The last paragraph of `runs show` before its calls: what a person may do. */
 async function nextOf(cli: Cli, run: number): Promise<string> {
@@ -59,6 +60,25 @@ test('of a held run, `runs show` says who decides, and that nobody has to once i
   expect(await nextOf(cli, 2)).toMatch(
     /^Its hold has ended: .*What waits for a decision, `ferry doctor` says\.$/,
   )
+})
+
+test('what a run of an account that is in no settings here holds is not approved here, and doctor says so', async () => {
+  await using cli = await openCli({ rules: 12 })
+  await syncAs(cli, 'eu')
+  for (const id of cli.sandbox.state.rules.ids()) cli.sandbox.state.removeRule(id)
+  expect((await syncAs(cli, 'eu')).code).toBe(5)
+  expect(await cli.ferryRun('runs approve 2')).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining(
+      'run 2 belongs to account eu, which is not configured here; the accounts here are: default',
+    ),
+  })
+  const found = jsonLines(await cli.ferryRun('doctor --json')).find(({ check }) => check === 'holds')
+  expect(found?.whatToDo).toBe(
+    '`ferry runs show 2` lists them, `ferry runs reject 2` keeps them. Account eu is not in the settings here: `ferry runs approve 2` removes them where it is.',
+  )
+  expect((await cli.ferryRun('runs reject 2')).code).toBe(0)
 })
 
 test('a listing that was complete before a failed run does not make up for it', async () => {

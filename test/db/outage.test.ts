@@ -19,6 +19,23 @@ test('an outage of Postgres is logged once and so is its end; an outage that fol
   expect(lines).toEqual(['Postgres is unavailable; Ferry keeps trying.', 'Postgres is available again.'])
 })
 
+test('an outage that follows at once is logged once it lasts, and so is its end', () => {
+  const lines: string[] = []
+  const log = createOutageLog(pino({ level: 'info' }, { write: line => lines.push(JSON.parse(line).msg) }))
+  const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+  const unavailable = new PostgresUnavailable({ url: 'postgres://h/x', setting: 'DATABASE_URL' }, cause)
+  let nowMs = 1_000
+  using _clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  log.failed(unavailable)
+  log.succeeded({ openedAtMs: nowMs, isReadOnly: false })
+  for (nowMs = 20_000; nowMs < 80_000; nowMs += 1_000) log.failed(unavailable)
+  expect(lines).toHaveLength(2)
+  for (; nowMs < 200_000; nowMs += 1_000) log.failed(unavailable)
+  log.succeeded({ openedAtMs: nowMs, isReadOnly: false })
+  const both = ['Postgres is unavailable; Ferry keeps trying.', 'Postgres is available again.']
+  expect(lines).toEqual([...both, ...both])
+})
+
 test('a connection that was open before the outage does not end it: others may still get none', () => {
   const lines: string[] = []
   const log = createOutageLog(pino({ level: 'info' }, { write: line => lines.push(JSON.parse(line).msg) }))

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { inTransaction, openDatabase } from '#src/db/pool.ts'
 import { readMigrations } from '#src/db/run-migrations.ts'
 import { listSummaryRows } from '#src/imports/reporting/summary.ts'
 import { listRuns } from '#src/inventory/runs/list-runs.ts'
@@ -79,6 +81,14 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
     expect(jsonLines(sync)).toMatchObject([{ added: 500 }, { added: 30 }])
     const imported = await runFerry([...importing(2_000), '--wait'], env)
     expect(jsonLines(imported).at(-1)).toMatchObject({ status: 'completed', sent: 2_000, duplicate: 1 })
+  })
+
+  test('that has one connection, a statement is not ended while the server works on it, though nobody can ask it', async () => {
+    await using harness = await openFerryHarness()
+    await using pooler = await openPgBouncer(harness.databaseUrl, 'transaction', { default_pool_size: '1' })
+    await using narrow = openDatabase(pooler.through(harness.databaseUrl), pino({ level: 'silent' }))
+    const { rowCount } = await inTransaction(narrow.pool, client => client.query('select pg_sleep(30)'))
+    expect(rowCount).toBe(1)
   })
 
   test.skipIf(!testRedisUrl)('that pools transactions, a worker with its queue in Redis works', async () => {

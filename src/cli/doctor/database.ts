@@ -12,15 +12,15 @@ import {
 } from '#src/db/server-facts.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { listOpenHolds } from '#src/inventory/holds/list-holds.ts'
-import { stepsOfHold } from '#src/inventory/runs/next-steps.ts'
+import { nextOfHold } from '#src/inventory/runs/next-steps.ts'
 import { counted } from '#src/model/counted.ts'
 import { changeInWords, isNews } from '#src/model/database-change.ts'
 import { duration } from '#src/model/duration.ts'
-import { stepsInWords } from '#src/model/next-step.ts'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { connectionBudget } from '#src/queue/backend.ts'
 import { listStaleAccountReaders } from '#src/reports/account-readers.ts'
 import { loadReaderState, READER } from '#src/reports/reader-role.ts'
+import { isConfigured } from '../accounts.ts'
 import { EXIT } from '../exit.ts'
 import { instant } from '../output.ts'
 import { type Finding, failed, orFailed } from './finding.ts'
@@ -244,14 +244,14 @@ async function checkConnections({ pool, backend, embedded, config }: Ferry): Pro
   }
 }
 
-async function* openHolds({ pool }: Ferry): AsyncGenerator<Finding> {
+async function* openHolds({ pool, config }: Ferry): AsyncGenerator<Finding> {
   const holds = await listOpenHolds(pool)
   for (const { account, resource, lastRun, rows } of holds) {
     yield {
       check: 'holds',
       status: 'warn',
       found: `account ${account}, ${resource}: the removal of ${counted(rows, 'row')} waits for a decision`,
-      whatToDo: stepsInWords(stepsOfHold(lastRun)),
+      whatToDo: nextOfHold(lastRun, account, isConfigured(config, account)),
       exit: EXIT.undecided,
     }
   }

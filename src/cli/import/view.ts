@@ -1,5 +1,5 @@
 import type { Progress } from '#src/imports/reporting/progress.ts'
-import { counted, number } from '#src/model/counted.ts'
+import { counted, number, share } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import { toBeSent } from '#src/model/import.ts'
 import { columnsShown, print, printJson } from '../output.ts'
@@ -106,7 +106,7 @@ function inWords({ summary, batchesLeft, rowsPerMinute, etaMs }: Progress): stri
   const { import: id, status, sent, rejected, uncertain, batches } = summary
   const all = toBeSent(summary)
   return [
-    `import ${id} ${status}: ${number(sent)} of ${counted(all, 'row')}${all === 0 ? '' : ` (${Math.floor((sent / all) * 100)} %)`}`,
+    `import ${id} ${status}: ${number(sent)} of ${counted(all, 'row')}${all === 0 ? '' : ` (${share(sent, all)})`}`,
     etaMs === null ? '' : `${duration(Math.round(etaMs / 1_000) * 1_000)} left`,
     status === 'cancelled'
       ? ''

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { retryTransient } from '#src/db/retry.ts'
 import type { ImportContext } from '#src/imports/context.ts'
-import { NO_WORKER, WORKER_SOON } from '#src/imports/reporting/pace.ts'
+import { NO_WORKER, NO_WORKER_OF_ACCOUNT, WORKER_SOON } from '#src/imports/reporting/pace.ts'
 import { loadProgress, type ProgressWithPause } from '#src/imports/reporting/progress.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { workImport } from '#src/imports/sending/work.ts'
-import { type ImportSummary, isActive } from '#src/model/import.ts'
-import { UsageError } from '../errors.ts'
+import { isActive } from '#src/model/import.ts'
+import { expectConfigured } from '../accounts.ts'
 import { printAside } from '../output.ts'
 import type { View } from './view.ts'
 
@@ -52,7 +52,7 @@ export async function workHere(
   view: View,
   signal: AbortSignal,
 ): Promise<ProgressWithPause> {
-  expectAccount(ferry, await loadSummary(ferry.pool, id))
+  expectConfigured(ferry, (await loadSummary(ferry.pool, id)).account, `import ${id}`)
   const over = new AbortController()
   const onAbort = () => {
     view.end()
@@ -71,14 +71,6 @@ export async function workHere(
   return look(ferry, id)
 }
 
-/** Throws `UsageError` unless the account of an import is configured: without it nothing can be sent here. */
-export function expectAccount({ accounts }: ImportContext, { import: id, account }: ImportSummary): void {
-  if (accounts.has(account)) return
-  throw new UsageError(
-    `import ${id} belongs to account ${account}, which is not configured here; the accounts here are: ${[...accounts.keys()].join(', ')}`,
-  )
-}
-
 /** The view for the process that does the work: between two attempts no worker is processing the import, and none is needed. */
 function asWorker(view: View): View {
   return {
@@ -88,7 +80,7 @@ function asWorker(view: View): View {
   }
 }
 
-const NO_WORKER_NEEDED: ReadonlySet<string | null> = new Set([NO_WORKER, WORKER_SOON])
+const NO_WORKER_NEEDED: ReadonlySet<string | null> = new Set([NO_WORKER, NO_WORKER_OF_ACCOUNT, WORKER_SOON])
 
 async function workToTheEnd(ferry: ImportContext, id: bigint, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {

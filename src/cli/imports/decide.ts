@@ -7,13 +7,13 @@ import { findSummaryRow, loadSummary } from '#src/imports/reporting/summary.ts'
 import { counted } from '#src/model/counted.ts'
 import { type ImportStatus, isActive } from '#src/model/import.ts'
 import { isAllowed } from '#src/model/import-moves.ts'
+import { expectConfigured } from '../accounts.ts'
 import { type ActOptions, actedBy } from '../acted-by.ts'
 import type { OneShotContext } from '../command-context.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { ask, canAsk } from '../import/ask.ts'
 import { finishHere } from '../import/confirmed.ts'
-import { expectAccount } from '../import/watch.ts'
 import { print, printAside, printJson } from '../output.ts'
 import { wakeWorkersFor } from '../queue.ts'
 
@@ -35,7 +35,7 @@ export async function resume(
   context: OneShotContext,
 ): Promise<ExitCode> {
   const summary = await loadSummary(ferry.pool, id)
-  if (options.wait) expectAccount(ferry, summary)
+  if (options.wait) expectConfigured(ferry, summary.account, `import ${id}`)
   const { status } = summary
   if (!(options.wait && isActive(status))) await resumeImport(ferry.pool, id, actedBy(options))
   if (options.wait) return finishHere(ferry, id, options, context)

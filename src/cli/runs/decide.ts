@@ -3,6 +3,7 @@ import type { Ferry } from '#src/ferry.ts'
 import { approveRun, rejectRun } from '#src/inventory/holds/approve.ts'
 import { leftHeld } from '#src/inventory/messages.ts'
 import { counted } from '#src/model/counted.ts'
+import { expectConfigured } from '../accounts.ts'
 import { type ActOptions, actedBy } from '../acted-by.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { print, printJson } from '../output.ts'
@@ -16,7 +17,8 @@ export async function approve(
   options: ActOptions & { json?: true },
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  await findRun(ferry.pool, id)
+  const { run, hold: held } = await findRun(ferry.pool, id)
+  if (held) expectConfigured(ferry, run.account, `run ${id}`)
   const result = await approveRun(ferry, id, actedBy(options), signal)
   if (options.json) printJsonRun(result)
   else printRuns([result])

@@ -90,7 +90,9 @@ export function serveConsole(app: FastifyInstance, options: ConsoleOptions): Ans
   }
   // Where the servers were listed before `/servers` was, and what is left of `/mcp/tools` without its last part.
   app.get('/mcp', (request, reply) =>
-    answer(request, reply, { section: 'mcp', access: 'read' }, async () => ({ goTo: '/servers' })),
+    answer(request, reply, { section: 'mcp', access: 'read' }, async () => ({
+      goTo: `/servers${new URL(request.url, 'http://console').search}`,
+    })),
   )
   app.get('/sign-in', (request, reply) => answerer.signIn(request, reply))
   // A script that asks for something unknown is answered in JSON, as without a console.

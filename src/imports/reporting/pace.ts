@@ -24,8 +24,8 @@ const Pace = z.object({
   inFlight: z.number(),
   /** Whether a worker is processing any import of this page. */
   hasWorker: z.boolean(),
-  /** Whether any worker was seen lately, whatever it does. */
-  isAnyWorkerAlive: z.boolean(),
+  /** Whether a worker that was seen lately has the account; null if none was seen. */
+  isAccountServed: z.boolean().nullable(),
   /** The import of the same page that goes first. */
   behind: z.string().nullable(),
   backOffMs: z.number(),
@@ -49,7 +49,7 @@ export async function loadPace(pool: Pool, id: bigint): Promise<Pace> {
        s.rows as rows_sent, b.in_flight,
        least(coalesce(extract(epoch from now() - f.at)::float8 * 1000, 0), $2) as pace_ms,
        ${isHeldInSql(leaseNameInSql('i'))} as has_worker,
-       exists (select from ferry.workers w where ${isAliveInSql('w')}) as is_any_worker_alive,
+       (select bool_or(i.account = any(w.accounts)) from ferry.workers w where ${isAliveInSql('w')}) as is_account_served,
        (select min(older.id) from ferry.imports older where ${isOlderActiveInSql('older', 'i')}) as behind,
        greatest(extract(epoch from i.retry_at - now())::float8 * 1000, 0) as back_off_ms,
        (select b.error_code from ferry.import_batches b
@@ -100,6 +100,8 @@ export function loadThroughput(pool: Pool, account: string): Promise<ThroughputM
 }
 
 export const NO_WORKER = 'No worker is processing this import: start `ferry worker` if none is running'
+export const NO_WORKER_OF_ACCOUNT =
+  'No worker has the account of this import: start `ferry worker` with the account in its settings'
 export const WORKER_SOON = 'A worker takes it within seconds'
 
 /** A worker notices a queued import within this time, if one runs: it looks every 5 s. */
@@ -114,7 +116,8 @@ export function whyWaiting(pace: Pace, limit: LimitState | null): string | null 
       : `${first}, and no worker is processing it: start \`ferry worker\`, or cancel that import`
   }
   if (!pace.hasWorker) {
-    return pace.isAnyWorkerAlive && pace.queuedForMs < TAKEN_WITHIN_MS ? WORKER_SOON : NO_WORKER
+    if (pace.isAccountServed === false) return NO_WORKER_OF_ACCOUNT
+    return pace.isAccountServed && pace.queuedForMs < TAKEN_WITHIN_MS ? WORKER_SOON : NO_WORKER
   }
   if (pace.backOffMs > 0) {
     return `Backing off for ${seconds(pace.backOffMs)}${pace.backOffCode ? ` after ${pace.backOffCode}` : ''}`

@@ -36,13 +36,13 @@ export function nextOfRun(of: RunStanding): string {
   }
 }
 
-/** The commands that decide about the removals that a run holds. */
-export function stepsOfHold(run: bigint | string): readonly NextStep[] {
-  return [
-    { command: `ferry runs show ${run}`, does: 'lists them' },
-    { command: `ferry runs approve ${run}`, does: 'removes them' },
-    { command: `ferry runs reject ${run}`, does: 'keeps them' },
-  ]
+/** Says by which commands a person decides about the removals that a run holds. What is gone can be looked for only where the account is. */
+export function nextOfHold(run: bigint | string, account: string, isConfigured: boolean): string {
+  const show = { command: `ferry runs show ${run}`, does: 'lists them' }
+  const approve = { command: `ferry runs approve ${run}`, does: 'removes them' }
+  const reject = { command: `ferry runs reject ${run}`, does: 'keeps them' }
+  if (isConfigured) return stepsInWords([show, approve, reject])
+  return `${stepsInWords([show, reject])} Account ${account} is not in the settings here: \`${approve.command}\` ${approve.does} where it is.`
 }
 
 function syncAgain({ account, resource, folders }: RunStanding): NextStep {

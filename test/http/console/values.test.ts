@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { foreign, inZone, lasted, share } from '#src/http/console/parts/values.ts'
+import { foreign, inZone, lasted } from '#src/http/console/parts/values.ts'
+import { share } from '#src/model/counted.ts'
 
 test.each([
   [0, 10_000, '0 %'],

@@ -9,7 +9,7 @@ const LIMIT = { limitKey: 'account:default', windows: [{ maxCalls: 20, windowMs:
 const PACE = {
   behind: null,
   hasWorker: true,
-  isAnyWorkerAlive: true,
+  isAccountServed: true,
   queuedForMs: 0,
   backOffMs: 0,
   backOffCode: null,

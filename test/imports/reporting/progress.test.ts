@@ -265,6 +265,10 @@ describe('why it waits', () => {
     await ageImport(store.pool, id, '1 hour')
     await resumeImport(store.pool, id, ADA)
     expect(await whyWaiting(store, id)).toContain('start `ferry worker`')
+    await recordWorker(store.pool, 'other', null, ['other'])
+    expect(await whyWaiting(store, id)).toBe(
+      'No worker has the account of this import: start `ferry worker` with the account in its settings',
+    )
     await recordWorker(store.pool, 'one', null, ['default'])
     expect(await whyWaiting(store, id)).toBe('A worker takes it within seconds')
     await ageImport(store.pool, id, '11 s')

@@ -1,4 +1,4 @@
-import { number } from '#src/model/counted.ts'
+import { number, share } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import { loadNoisyRules } from '#src/reports/firing/noisy.ts'
 import { html } from '../html.ts'
@@ -8,7 +8,7 @@ import { firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { historyNote } from '../parts/history-note.ts'
 import { PAGE_ROWS } from '../parts/paging.ts'
 import { table } from '../parts/table.ts'
-import { ago, badge, foreign, share } from '../parts/values.ts'
+import { ago, badge, foreign } from '../parts/values.ts'
 
 const PATH = '/firing/noisy'
 

@@ -70,7 +70,7 @@ export const hold: Page = {
       title: `Removals held: ${hold.resource} of ${hold.account}`,
       ...(hold.endedAt && !isUnderWay ? {} : { refreshEveryMs: isUnderWay ? REFRESH_MS : WAITING_MS }),
       body: html`${ledgerTabs(HOLDS)}
-${share ? toDecide(hold, { share, firing }, isUnderWay) : whatCame(hold, approvals)}
+${share ? toDecide(hold, { share, firing, isUnderWay, hasAccount: target.inventory.accounts.has(hold.account) }) : whatCame(hold, approvals)}
 ${whatCameOfIt(hold, here, approvals, target.timezone)}
 ${facts(factsOf(hold, decisionOf(hold, approvals, rejection?.because ?? null), target.timezone))}
 ${folders.length > 0 ? foldersOf(folders) : null}
@@ -132,8 +132,18 @@ export function seenOf<Hold extends HoldOfRun>(hold: Hold): Hold {
 
 function toDecide(
   hold: HoldOfRun,
-  { share, firing }: { share: HeldShare; firing: number | null },
-  isUnderWay: boolean,
+  {
+    share,
+    firing,
+    isUnderWay,
+    hasAccount,
+  }: {
+    share: HeldShare
+    firing: number | null
+    isUnderWay: boolean
+    /** Whether this worker can read the inventory again. */
+    hasAccount: boolean
+  },
 ): Html {
   const seen = seenOf(hold)
   const here = `${HOLDS}/${hold.run}`
@@ -143,7 +153,8 @@ ${hold.later > 0 ? html`<p class="notice warn">${laterInWords(hold)} <a href="${
 ${
   isUnderWay || seen.rows === 0
     ? null
-    : html`<p class="buttons"><a class="button danger" href="${here}/approve">They are gone: remove ${which}</a> <a class="button" href="${here}/reject">They are not gone: keep ${which}</a></p>`
+    : html`<p class="buttons">${hasAccount ? html`<a class="button danger" href="${here}/approve">They are gone: remove ${which}</a> ` : null}<a class="button" href="${here}/reject">They are not gone: keep ${which}</a></p>
+${hasAccount ? null : html`<p>This worker has no account ${foreign(hold.account)}: the console of one that has it, or <code>ferry runs approve ${hold.run}</code> there, removes ${which}.</p>`}`
 }`
 }
 

@@ -1,8 +1,7 @@
-import { counted, number } from '#src/model/counted.ts'
+import { counted, number, share } from '#src/model/counted.ts'
 import { type ImportCounts, type ImportStatus, missingOf } from '#src/model/import.ts'
 import { type Html, html } from '../html.ts'
 import { table } from '../parts/table.ts'
-import { share } from '../parts/values.ts'
 
 type Part = { readonly name: string; readonly css: string; readonly rows: number; readonly means: string }
 

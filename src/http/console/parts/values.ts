@@ -99,14 +99,6 @@ export function foreign(text: string | null, missing = '–'): Html {
   return html`<bdi title="${cutText(text, MAX_TITLE_CHARACTERS)}">${firstOf(text, MAX_NAME_CHARACTERS)}…</bdi>`
 }
 
-/** `62 %`; a part is never rounded to nothing or to all. */
-export function share(part: number, whole: number): string {
-  if (part === 0 || whole === 0) return '0 %'
-  const percent = (part / whole) * 100
-  if (percent < 1) return '< 1 %'
-  return part < whole && percent > 99 ? '> 99 %' : `${Math.round(percent)} %`
-}
-
 /** A sentence for people: what stands between backticks is a command. It may quote text of others. */
 export function sentence(text: string): Html {
   const parts = text.split('`')
