@@ -160,15 +160,6 @@ test('approving removes what is still gone, and says who did it and why', async 
   expect(again).toMatchObject({ status: 303, headers: { location: path } })
 })
 
-test('a worker without the account offers to keep the rows, and says who can remove them', async () => {
-  await using harness = await open({ config: { accounts: [] } })
-  const { path, run } = await hold(harness)
-  const { text } = await harness.page(path)
-  expect(text).not.toContain(`href="${path}/approve"`)
-  expect(text).toContain(`href="${path}/reject"`)
-  expect(text).toContain(`or <code>ferry runs approve ${run}</code> there, removes them.`)
-})
-
 test('two clicks are one approval', async () => {
   await using harness = await open()
   const { path } = await hold(harness)

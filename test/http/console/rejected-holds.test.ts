@@ -26,3 +26,12 @@ test('what was rejected is not asked about again: once another row vanishes, onl
   expect((await harness.submit(`${PATH}/${later.run}/approve`)).status).toBe(303)
   await expect.poll(() => stored(harness)).toBe(RULES - 1)
 })
+
+test('a worker without the account offers to keep the rows, and says who can remove them', async () => {
+  await using harness = await open({ config: { accounts: [] } })
+  const { path, run } = await hold(harness)
+  const { text } = await harness.page(path)
+  expect(text).not.toContain(`href="${path}/approve"`)
+  expect(text).toContain(`href="${path}/reject"`)
+  expect(text).toContain(`or <code>ferry runs approve ${run}</code> there, removes them.`)
+})

@@ -130,21 +130,10 @@ export function seenOf<Hold extends HoldOfRun>(hold: Hold): Hold {
   return { ...hold, rows: hold.rows - hold.later }
 }
 
-function toDecide(
-  hold: HoldOfRun,
-  {
-    share,
-    firing,
-    isUnderWay,
-    hasAccount,
-  }: {
-    share: HeldShare
-    firing: number | null
-    isUnderWay: boolean
-    /** Whether this worker can read the inventory again. */
-    hasAccount: boolean
-  },
-): Html {
+/** `hasAccount`: whether this worker can read the inventory again. */
+type Decidable = { share: HeldShare; firing: number | null; isUnderWay: boolean; hasAccount: boolean }
+
+function toDecide(hold: HoldOfRun, { share, firing, isUnderWay, hasAccount }: Decidable): Html {
   const seen = seenOf(hold)
   const here = `${HOLDS}/${hold.run}`
   const which = hold.later > 0 ? `the ${number(seen.rows)} of run ${hold.run}` : 'them'
