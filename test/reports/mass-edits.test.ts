@@ -15,6 +15,8 @@ test('mass_edits finds twenty rules of one person within an hour, also across th
   expect(await ask(store, 'mass_edits', 'account updater_name began ended rules edits folders')).toEqual([
     ['a', 'Ada', minutesAgo(DAY + 57), minutesAgo(DAY), 20, 20, 2],
   ])
+  expect(await ask(store, 'mass_edits', 'updater_name', { account: 'a' })).toEqual([['Ada']])
+  expect(await ask(store, 'mass_edits', 'updater_name', { account: 'b' })).toEqual([])
   const { rows } = await store.pool.query(`select updater_name, rules from ferry.mass_edits(at_least => 15)`)
   expect(rows).toEqual([
     { updater_name: 'Grace', rules: 20 },

@@ -103,6 +103,8 @@ test('nor when smaller batches are asked for meanwhile', async () => {
 
 test('a row set aside before a call whose outcome is unknown is not uncertain once the rest is accepted', async () => {
   await using store = await openTestStore()
+  // Of another import, and after the batch, are rows with its lines and others: they stay what they are.
+  await stageRows(store.pool, { rows: 9, pageId: 9n })
   const id = await stageRows(store.pool, { rows: 4 })
   await using worker = await openScriptedWorker(store.pool, id)
   // A code that may mean the page: the row is sent alone after the rest.
@@ -114,6 +116,8 @@ test('a row set aside before a call whose outcome is unknown is not uncertain on
     { state: 'sent', resends: 1, uncertain: false },
     { state: 'sent', resends: 1, uncertain: false },
   ])
+  expect(await loadSummary(store.pool, id)).toMatchObject({ sent: 3, pending: 1, rejected: 0 })
+  expect(await rowsUnaccounted(store.pool)).toEqual([])
 })
 
 test('a row that was in the call is uncertain also if it was set aside after it', async () => {
