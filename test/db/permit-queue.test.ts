@@ -65,6 +65,18 @@ test('the permit of a caller that has given up is returned, and the others ask a
   expect(await staying).toBe('permit of b')
 })
 
+test('one that gives up ends nothing for another that waits', async () => {
+  const { acquire, grant, rounds } = setup()
+  const gaveUp = new AbortController()
+  const [one, other] = [acquire('a', gaveUp.signal), acquire('b', NEVER)]
+  await expect.poll(() => rounds.length, { interval: 1 }).toBe(1)
+  gaveUp.abort(new Error('no longer wanted'))
+  await expect(one).rejects.toThrow('no longer wanted')
+  expect(rounds[0]!.signal.aborted).toBe(false)
+  await grant(1, 2)
+  expect(await other).toBe('permit of b')
+})
+
 test('once all have given up nobody asks or waits, until another one comes', async () => {
   const { acquire, grant, rounds } = setup()
   const gaveUp = new AbortController()

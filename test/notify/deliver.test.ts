@@ -236,6 +236,15 @@ test('a chat gets one sentence as text, in which no name is markup', async () =>
   expect(headers).not.toHaveProperty('webhook-signature')
 })
 
+test('a chat gets the link to the page besides', async () => {
+  await using harness = await openNotifyHarness()
+  await harness.raise()
+  const settings = { FERRY_WEBHOOK_FORMAT: 'slack', FERRY_PUBLIC_URL: 'https://ferry.example.com' }
+  await harness.openNotifier(settings).look()
+  const [{ body } = { body: '' }] = harness.receiver.received
+  expect(JSON.parse(body).text).toMatch(/ says why and what to do\. https:\/\/ferry\.example\.com\/imports\/1$/)
+})
+
 test('without a receiver nobody is told', async () => {
   await using harness = await openNotifyHarness()
   await harness.raise({})

@@ -153,6 +153,7 @@ describe('a confirmation', () => {
     const { text } = await harness.page(`/imports/${id}/resume`)
     expect(textOf(text)).toContain(`Approve the rest of import ${id}?`)
     expect(textOf(text)).toContain('Resuming approves all others')
+    expect(textOf(text)).not.toContain('is unknown')
     expect(text).toContain('Approve and send 15 rows')
     expect(textOf(text)).toContain('15 rows will be sent in 3 calls')
     expect((await harness.submit(`/imports/${id}/resume`)).status).toBe(303)
