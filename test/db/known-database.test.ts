@@ -133,6 +133,30 @@ test('a call that this process recorded and that is not in the log is noticed, o
   expect(await listDatabaseChanges(store.pool, 9)).toHaveLength(1)
 })
 
+test('a call of more than an hour ago says nothing: it may have been pruned', async () => {
+  await using store = await openKnown()
+  const minutesAgo = (minutes: number) => {
+    const { monotonicMs, wallMs } = momentNow()
+    return { monotonicMs: monotonicMs - minutes * 60_000, wallMs: wallMs - minutes * 60_000 }
+  }
+  const [young, old] = [new OwnCall(), new OwnCall()]
+  young.remember({ callId: 7n, askedAt: minutesAgo(58) }, { requestId: 'r' })
+  old.remember({ callId: 7n, askedAt: minutesAgo(60) }, { requestId: 'r' })
+  expect(await notice(store.pool, 0, old)).toBeNull()
+  expect(await notice(store.pool, 0, young)).toMatchObject({ cause: 'calls' })
+})
+
+test('rows may be missing since the last call that is there, if that is later than a worker saw the database', async () => {
+  await using store = await openKnown()
+  await know(store.pool, 'seen_at', `now() - interval '2 h'`)
+  await know(store.pool, 'database_oid', '1')
+  const { rows } = await store.pool.query(
+    `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by)
+     values ('k', 'a', 'op', now() - interval '1 h', now()) returning started`,
+  )
+  expect(await notice(store.pool)).toMatchObject({ cause: 'database', missingSince: rows[0].started })
+})
+
 test('the limits that only other workers have are closed too, and for as long', async () => {
   await using store = await openKnown()
   const { pool } = store

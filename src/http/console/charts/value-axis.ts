@@ -51,7 +51,7 @@ function roundStep(least: number, isWhole: boolean): number {
   if (!(least > 0)) return 1
   const power = 10 ** Math.floor(Math.log10(least))
   const isAllowed = (step: number) => step >= least * (1 - 1e-9) && (!isWhole || Number.isInteger(step))
-  return [1, 2, 2.5, 5, 10].map(times => exact(times * power)).find(isAllowed) ?? Math.max(1, 10 * power)
+  return [1, 2, 2.5, 5, 10].map(times => exact(times * power)).find(isAllowed) ?? 1
 }
 
 /** Without the noise of binary fractions: 0.3, not 0.30000000000000004. */
