@@ -42,7 +42,7 @@ export async function copySuppressions(
     row(line, values, raw) {
       const { fault } = recipientOf(values[RECIPIENT])
       if (fault !== null) return unreadable.add(line, fault)
-      if (raw.split('\n').slice(1).some(mayName)) return unreadable.add(line, ENCLOSES)
+      if (raw.includes('\n') && raw.split('\n').slice(1).some(mayName)) return unreadable.add(line, ENCLOSES)
       for (const value of new Set(values)) {
         const { recipient, fault } = recipientOf(value)
         if (fault !== null) continue
