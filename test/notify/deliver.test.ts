@@ -238,7 +238,7 @@ test('a chat gets one sentence as text, in which no name is markup', async () =>
 
 test('a chat gets the link to the page besides', async () => {
   await using harness = await openNotifyHarness()
-  await harness.raise()
+  await harness.raise({})
   const settings = { FERRY_WEBHOOK_FORMAT: 'slack', FERRY_PUBLIC_URL: 'https://ferry.example.com' }
   await harness.openNotifier(settings).look()
   const [{ body } = { body: '' }] = harness.receiver.received
