@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { letTimePass } from '#test/support/let-time-pass.ts'
 import { addRun, ageRuns } from '#test/support/runs.ts'
 import { insertFiring, insertRuleVersion } from '#test/support/versions.ts'
@@ -120,6 +122,27 @@ test('of a rule first seen firing after the moment it says so, in place of a dur
   // Nothing was read before the first reading, and between the two.
   const { text: strip } = await harness.page(`/at/${row!.at.toISOString()}?minutes=360`)
   expect(strip).toMatch(/class="gantt-blind" d="M0 [^M]+zM[1-9][^M]+z"/)
+})
+
+test('beside a rule, only what is not known of rules is drawn', async () => {
+  await using harness = await openConsoleHarness({}, { rules: 0, servers: 1 })
+  const { pool } = harness.ferry
+  const target = { ...FRESHNESS_TARGET, targetMs: 86_400_000 }
+  await saveFreshnessTargets(pool, [target, { ...target, resource: 'mcp-servers', targetMs: 60_000 }])
+  harness.sandbox.state.addRule({ id: 1n, name: 'Checkout is slow', enabled: true, triggered: true })
+  const syncBoth = async () => {
+    await harness.sync()
+    await harness.sync({ resource: 'mcp-servers' })
+  }
+  await syncBoth()
+  await letTimePass(pool, '1 hour')
+  await syncBoth()
+  const [row] = await harness.query<{ at: Date }>(`select now() - interval '30 min' as at`)
+  const strip =
+    (await harness.page(`/at/${row!.at.toISOString()}?minutes=15`)).text.split('</figure>')[0] ?? ''
+  expect(strip).toContain('<bdi>Checkout is slow</bdi>')
+  // That of the servers, and the legend.
+  expect(strip.match(/class="gantt-blind"/g)).toHaveLength(2)
 })
 
 test('every instant of the past leads to it, also for those who only read', async () => {
