@@ -242,7 +242,9 @@ test('a chat gets the link to the page besides', async () => {
   const settings = { FERRY_WEBHOOK_FORMAT: 'slack', FERRY_PUBLIC_URL: 'https://ferry.example.com' }
   await harness.openNotifier(settings).look()
   const [{ body } = { body: '' }] = harness.receiver.received
-  expect(JSON.parse(body).text).toMatch(/ says why and what to do\. https:\/\/ferry\.example\.com\/imports\/1$/)
+  expect(JSON.parse(body).text).toMatch(
+    / says why and what to do\. https:\/\/ferry\.example\.com\/imports\/1$/,
+  )
 })
 
 test('without a receiver nobody is told', async () => {

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { countUndelivered, undeliveredInWords } from '#src/notify/list-events.ts'
+import {
+  countUndelivered,
+  type ListedFilter,
+  listEvents,
+  undeliveredInWords,
+} from '#src/notify/list-events.ts'
 import { openNotifyHarness } from './notify-harness.ts'
 
 test('messages are counted as waiting, behind or dead, for each receiver that is asked about', async () => {
@@ -23,4 +28,28 @@ test('messages are counted as waiting, behind or dead, for each receiver that is
   expect(undeliveredInWords([ofWebhook, { ...ofWebhook, receiver: 'chat', dead: 1, waiting: 0 }])).toBe(
     '4 messages to webhook were not accepted within a day; 2 messages to webhook wait to be sent again, and 2 more behind; 1 message to chat was not accepted within a day',
   )
+})
+
+test('events are narrowed by each filter, the newest first', async () => {
+  await using harness = await openNotifyHarness()
+  const { pool } = harness.ferry
+  for (const account of ['one', 'other']) {
+    for (const kind of ['import.paused', 'import.undecided'] as const) await harness.raise({ kind, account })
+  }
+  await harness.query(
+    `update ferry.events set at = '2026-01-01T00:00:00Z'::timestamptz + id * interval '1 hour'`,
+  )
+  const [{ least = 0n } = {}] = await harness.query<{ least: bigint }>(
+    'select min(id)::int8 as least from ferry.events',
+  )
+  const nth = (hours: bigint) => new Date(Date.UTC(2026, 0, 1) + Number(BigInt(least) + hours) * 3_600_000)
+  const found = async (filter: ListedFilter) =>
+    (await listEvents(pool, 9, filter)).map(({ event }) => Number(BigInt(event) - BigInt(least)))
+  expect(await found({})).toEqual([3, 2, 1, 0])
+  expect(await found({ account: 'one' })).toEqual([1, 0])
+  expect(await found({ kind: 'import.paused' })).toEqual([2, 0])
+  expect(await found({ account: 'other', kind: 'import.paused' })).toEqual([2])
+  expect(await found({ since: nth(1n), until: nth(3n) })).toEqual([2, 1])
+  expect(await found({ before: BigInt(least) + 2n })).toEqual([1, 0])
+  expect(await found({ event: BigInt(least) + 2n })).toEqual([2])
 })

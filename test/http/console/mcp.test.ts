@@ -56,6 +56,9 @@ describe('the pages about MCP servers', () => {
       status: 303,
       headers: { location: '/servers' },
     })
+    expect((await harness.page('/servers', READ_TOKEN)).text).toContain(
+      '<select name="sort"><option value="" selected>name</option><option',
+    )
     const { headers } = await harness.page('/mcp?account=default&name=a%26b', READ_TOKEN)
     expect(headers.location).toBe('/servers?account=default&name=a%26b')
     expect((await harness.page('/mcp', 'wrong')).status).toBe(401)
