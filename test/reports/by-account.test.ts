@@ -10,7 +10,10 @@ test('each report of one account has the rows of that account, and of no other',
   const empty: string[] = []
   for (const report of REPORTS) {
     const rowsOf = async (account: string | null) => {
-      const { columns, rows } = await runReport(store.pool, report, { ...(account && { account }), since: LONG_AGO })
+      const { columns, rows } = await runReport(store.pool, report, {
+        ...(account && { account }),
+        since: LONG_AGO,
+      })
       return rows.map(row => Object.fromEntries(columns.map((column, n) => [column, row[n]])))
     }
     const all = await rowsOf(null)
