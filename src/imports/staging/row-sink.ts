@@ -40,8 +40,7 @@ export class RowSink implements Sink {
   readonly #check: RowCheck
   readonly #hashOf: (recipient: string) => string
   readonly #file: OpenFile
-  /** Whether a line may name a recipient. */
-  readonly #mayName: (line: string) => boolean
+  readonly #enclosedIn: (raw: string) => number
   readonly #seenBefore = openSeenBefore()
   /** Of the recipients taken since `findRepeated` was called. */
   readonly #hashes: string[] = []
@@ -64,9 +63,9 @@ export class RowSink implements Sink {
     check: RowCheck,
     hashOf: (recipient: string) => string,
     file: OpenFile,
-    mayName: (line: string) => boolean,
+    enclosedIn: (raw: string) => number,
   ) {
-    this.#mayName = mayName
+    this.#enclosedIn = enclosedIn
     this.#writer = writer
     this.#check = check
     this.#hashOf = hashOf
@@ -122,10 +121,9 @@ export class RowSink implements Sink {
     const tally = this.#tally
     tally.read++
     tally.lastLine = line
-    if (!raw.includes('\n')) return
-    const below = raw.split('\n').slice(1).filter(this.#mayName)
-    if (below.length < SOME_LINES) return
-    tally.enclosedLines += below.length
+    const enclosed = this.#enclosedIn(raw)
+    if (enclosed < SOME_LINES) return
+    tally.enclosedLines += enclosed
     tally.enclosedAt ??= line
   }
 

@@ -5,7 +5,7 @@ import { openRecipientHashBytes } from '#src/imports/spellings.ts'
 import { RowCheck } from './checks/row.ts'
 import { afterDiskFull, isDiskFull } from './disk-space.ts'
 import { mergeDuplicates } from './duplicates.ts'
-import { mayNameBy } from './file/header.ts'
+import { openEnclosedCount } from './file/header.ts'
 import { type OpenFile, openFile } from './file/rows.ts'
 import { type FileSource, openSource } from './file/source.ts'
 import type { ImportOptions } from './options.ts'
@@ -99,7 +99,7 @@ async function stage(
       await copySuppressions(client, options.suppress, options.method, hashOf, signal)
     }
     const writer = new StagingWriter(client, staging)
-    const rows = new RowSink(writer, new RowCheck(rules), hashOf, file, mayNameBy(options.method))
+    const rows = new RowSink(writer, new RowCheck(rules), hashOf, file, openEnclosedCount(options.method))
     await file.readRows(rows, async () => {
       signal.throwIfAborted()
       const { totalBytes } = source

@@ -6,7 +6,7 @@ import { cleanAddress, openRecipientCheck } from '#src/imports/staging/checks/re
 import { counted } from '#src/model/counted.ts'
 import { textOf } from './checks/values.ts'
 import { CsvReader } from './file/csv.ts'
-import { type Field, fieldsOf, mayNameBy, nameOf, RECIPIENT } from './file/header.ts'
+import { type Field, fieldsOf, nameOf, openEnclosedCount, RECIPIENT } from './file/header.ts'
 import { readBlocks, type Sink } from './file/lines.ts'
 import { openFile, readAll } from './file/rows.ts'
 import { HEAD, sniffFormat } from './file/sniff.ts'
@@ -31,23 +31,27 @@ export async function copySuppressions(
   await using source = await openSource(path, signal)
   const target = await createSuppressions(client)
   const recipientOf = openRecipientReader(method)
-  const mayName = mayNameBy(method)
+  const enclosedIn = openEnclosedCount(method)
   const unreadable = openUnreadable(source.name)
   const hashes = new BinaryRows(COPY_BYTES * 2)
   const flush = async (more: number) => {
     if (hashes.size > more) await copyRows(client, target, hashes.take())
   }
   const start = rowStart(1)
+  const suppress = (recipient: string) => {
+    hashes.begin(start)
+    hashes.uuid(hashOf(recipient))
+  }
   const sink: Sink = {
     row(line, values, raw) {
-      const { fault } = recipientOf(values[RECIPIENT])
+      const { recipient, fault } = recipientOf(values[RECIPIENT])
       if (fault !== null) return unreadable.add(line, fault)
-      if (raw.includes('\n') && raw.split('\n').slice(1).some(mayName)) return unreadable.add(line, ENCLOSES)
+      if (enclosedIn(raw) > 0) return unreadable.add(line, ENCLOSES)
+      suppress(recipient)
       for (const value of new Set(values)) {
-        const { recipient, fault } = recipientOf(value)
-        if (fault !== null) continue
-        hashes.begin(start)
-        hashes.uuid(hashOf(recipient))
+        if (value === undefined || value === values[RECIPIENT]) continue
+        const other = recipientOf(value)
+        if (other.fault === null) suppress(other.recipient)
       }
     },
     faultOf: values => (recipientOf(values[RECIPIENT]).fault === null ? null : RECIPIENT),

@@ -186,9 +186,13 @@ export function namesSomebody(text: string): boolean {
   return holdsAddress(text) || OTHER_RECIPIENT.test(text) || TELEPHONE.test(text)
 }
 
-/** Returns what tells whether a line may name a recipient of `method`. Of e-mail, a note may well have the number of a telephone. */
-export function mayNameBy(method: string): (line: string) => boolean {
-  return method === 'email' ? line => /\S@\S/.test(line) : namesSomebody
+/**
+ * Returns what counts the lines of a row, below its first one, that may name a recipient of `method`: a quote too many makes a note of
+ * rows. Of e-mail, a note may well have the number of a telephone.
+ */
+export function openEnclosedCount(method: string): (raw: string) => number {
+  const mayName = method === 'email' ? (line: string) => /\S@\S/.test(line) : namesSomebody
+  return raw => (raw.includes('\n') ? raw.split('\n').slice(1).filter(mayName).length : 0)
 }
 
 export function shownColumn(column: string | undefined): string {
