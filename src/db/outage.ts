@@ -56,7 +56,7 @@ export function createOutageLog(log: Logger) {
     failed(error: PostgresUnavailable): void {
       if (!isTransient(error)) return
       const nowMs = performance.now()
-      const { sinceMs } = outage ?? { sinceMs: nowMs }
+      const sinceMs = outage?.sinceMs ?? nowMs
       const level =
         sinceMs - endedAtMs < SAME_TROUBLE_MS && nowMs - sinceMs < SAME_TROUBLE_MS ? 'debug' : 'warn'
       if (outage?.level === level) return

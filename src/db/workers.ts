@@ -64,7 +64,7 @@ export function listWorkers(client: Pool | PoolClient, limit: number) {
       version,
       startedAt: started_at,
       seenAt: seen_at,
-      isAlive: sql`${sql.raw(isAliveInSql('workers'))}`.mapWith(z.boolean().parse),
+      isAlive: sql.raw(isAliveInSql('workers')).mapWith(z.boolean().parse),
     })
     .from(workers)
     .orderBy(desc(seen_at))

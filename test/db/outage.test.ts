@@ -4,9 +4,15 @@ import { createOutageLog, PostgresUnavailable } from '#src/db/outage.ts'
 import { openDatabase } from '#src/db/pool.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
-test('an outage of Postgres is logged once and so is its end; an outage that follows at once is not', () => {
+/** The log of outages, and what was said in it. */
+function openLog() {
   const lines: string[] = []
   const log = createOutageLog(pino({ level: 'info' }, { write: line => lines.push(JSON.parse(line).msg) }))
+  return { lines, log }
+}
+
+test('an outage of Postgres is logged once and so is its end; an outage that follows at once is not', () => {
+  const { lines, log } = openLog()
   const lost = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
   const unavailable = new PostgresUnavailable(
     { url: 'postgres://127.0.0.1/x', setting: 'DATABASE_URL' },
@@ -20,8 +26,7 @@ test('an outage of Postgres is logged once and so is its end; an outage that fol
 })
 
 test('an outage that follows at once is logged once it lasts, and so is its end', () => {
-  const lines: string[] = []
-  const log = createOutageLog(pino({ level: 'info' }, { write: line => lines.push(JSON.parse(line).msg) }))
+  const { lines, log } = openLog()
   const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
   const unavailable = new PostgresUnavailable({ url: 'postgres://h/x', setting: 'DATABASE_URL' }, cause)
   let nowMs = 1_000
@@ -37,8 +42,7 @@ test('an outage that follows at once is logged once it lasts, and so is its end'
 })
 
 test('a connection that was open before the outage does not end it: others may still get none', () => {
-  const lines: string[] = []
-  const log = createOutageLog(pino({ level: 'info' }, { write: line => lines.push(JSON.parse(line).msg) }))
+  const { lines, log } = openLog()
   const openedAtMs = performance.now() - 1
   const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
   log.failed(new PostgresUnavailable({ url: 'postgres://127.0.0.1/x', setting: 'DATABASE_URL' }, cause))
