@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { inOneLine } from '#src/cli/import/view.ts'
+import { afterEach, expect, test, vi } from 'vitest'
+import { inOneLine, openView } from '#src/cli/import/view.ts'
 import type { ImportSummary } from '#src/model/import.ts'
 
 const SUMMARY: ImportSummary = {
@@ -35,4 +35,28 @@ test('a line says how far an import is, the most important first, and why it wai
   expect(line({ status: 'cancelled' }, { batchesLeft: 0 })).toBe(
     'import 7 cancelled: 1,000 of 2,000 rows (50 %)',
   )
+})
+
+afterEach(() => void vi.restoreAllMocks())
+
+test.for([
+  [300, 24],
+  [71, 24],
+  [61, 14],
+  [40, 10],
+] as const)('on a terminal of %i columns the bar has %i places, half of them filled', ([columns, places]) => {
+  const written: string[] = []
+  vi.spyOn(process.stdout, 'write').mockImplementation(text => written.push(`${text}`) > 0)
+  const { isTTY, columns: before } = process.stdout
+  Object.assign(process.stdout, { isTTY: true, columns })
+  try {
+    const view = openView({})
+    view.show({ summary: SUMMARY, ...AT_REST })
+    view.show({ summary: { ...SUMMARY, sent: 2_000, duplicate: 1_000, pending: 0 }, ...AT_REST })
+  } finally {
+    Object.assign(process.stdout, { isTTY, columns: before })
+  }
+  const [half, whole] = written.map(text => /\[([#.]+)\]/.exec(text)?.[1])
+  expect(half).toBe('#'.repeat(places / 2) + '.'.repeat(places / 2))
+  expect(whole).toBe('#'.repeat(places))
 })

@@ -1,13 +1,15 @@
+import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
 import { pino } from 'pino'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { BinaryRows, rowStart } from '#src/db/binary-rows.ts'
 import { createThrottle } from '#src/db/call-log.ts'
 import { OpenCopy } from '#src/db/copy.ts'
 import { OwnCall } from '#src/db/known-database.ts'
 import { acquireLease, fenceWithLease } from '#src/db/leases.ts'
 import { inTransaction, openDatabase } from '#src/db/pool.ts'
-import { openTestDatabase } from '#test/support/database.ts'
+import { Secret } from '#src/model/secret.ts'
+import { onServer, openTestDatabase } from '#test/support/database.ts'
 import { leasesOf } from '#test/support/leases.ts'
 import { openSilentProxy } from '#test/support/silent-proxy.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -125,6 +127,19 @@ test.concurrent('a long statement is not cut, and neither is one that waits for 
   expect((await sleeping).rows[0]).toMatchObject({ state: 'awake' })
   await harness.direct.query('commit')
   expect(await waiting).toBe('waited')
+})
+
+test.concurrent('a long statement is not cut where the password is not in the address: who asks the server has it too', async () => {
+  const { serverUrl, superuserUrl } = inject('database')
+  const role = `ferry_test_${randomBytes(4).toString('hex')}`
+  await onServer(superuserUrl, `create role ${role} login password 'one'`)
+  const url = Object.assign(new URL(serverUrl), { username: role, password: '', pathname: '/postgres' })
+  {
+    await using database = openDatabase(url.href, log, { secret: new Secret('one') })
+    const { rows } = await database.pool.query("select pg_sleep(22), 'awake' as state")
+    expect(rows[0]).toMatchObject({ state: 'awake' })
+  }
+  await onServer(superuserUrl, `drop role ${role}`)
 })
 
 test('a pool whose connections are silent closes, and its process ends', async () => {

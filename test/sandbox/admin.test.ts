@@ -177,6 +177,19 @@ test('mutate accepts a count up to its limit', async () => {
   expect(await tell(sandbox, 'mutate', { count: 100_000 })).toMatchObject({ status: 200 })
 })
 
+test.for([
+  ['settings', { limits: { 'list-mcp-servers': [{ max: 0, windowMs: 1 }] } }, 'max'],
+  ['inject', { fault: { kind: 'drop' }, nth: 0 }, 'nth'],
+  ['inject', { fault: { kind: 'drop' }, every: 0 }, 'every'],
+] as const)('%s refuses a number that nothing would ever reach: %j', async ([name, fields, where]) => {
+  await using sandbox = await openSmallSandbox()
+  expect(await tell(sandbox, name, fields)).toMatchObject({
+    status: 400,
+    body: { error: expect.stringMatching(new RegExp(`${where}: Too small`)) },
+  })
+  expect(await call(sandbox, 'list-mcp-servers')).toMatchObject({ status: 200 })
+})
+
 test('a command whose body is too long says so', async () => {
   await using sandbox = await openSmallSandbox({ maxBodyBytes: 20 })
   const heard = await tell(sandbox, 'replace-rules-body', { data: 'x'.repeat(20) })

@@ -168,6 +168,9 @@ test.for<[FaultInput, (heard: Awaited<ReturnType<typeof list>>) => void]>([
   const heard = await spoil(sandbox, fault)
   expect(heard.status).toBe(200)
   expected(heard)
+  const requestId = heard.headers.get('service-request-id')
+  expect(requestId).toMatch(/\w/)
+  expect([requestId, 7, undefined]).toContain(heard.body?.request_id)
 })
 
 test('a fault may be chosen by what the call asks for', async () => {

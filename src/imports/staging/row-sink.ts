@@ -1,6 +1,7 @@
 import { bytesOfRow } from '#src/imports/estimate.ts'
 import type { RowCheck, RowVerdict } from '#src/imports/staging/checks/row.ts'
 import { localeKey } from '#src/imports/staging/checks/values.ts'
+import { RECIPIENT } from '#src/imports/staging/file/header.ts'
 import type { Sink } from '#src/imports/staging/file/lines.ts'
 import type { OpenFile } from '#src/imports/staging/file/rows.ts'
 import type { StagingWriter } from './staging-writer.ts'
@@ -16,8 +17,9 @@ export type Tally = {
   /** Good rows from whose address something was removed. */
   unseenCharacters: number
   namesOrSeparators: number
-  /** Lines that may name somebody in rows of several lines that have some of them, and the first such row. */
+  /** Lines that may name somebody within rows of several lines; how many of them are in rows that have some; the first such row. */
   enclosedLines: number
+  enclosedTogether: number
   enclosedAt: number | null
   /** Good rows that name components, and one of these components. */
   withComponents: number
@@ -40,7 +42,7 @@ export class RowSink implements Sink {
   readonly #check: RowCheck
   readonly #hashOf: (recipient: string) => string
   readonly #file: OpenFile
-  readonly #enclosedIn: (raw: string) => number
+  readonly #enclosedIn: (raw: string, own?: readonly unknown[]) => number
   readonly #seenBefore = openSeenBefore()
   /** Of the recipients taken since `findRepeated` was called. */
   readonly #hashes: string[] = []
@@ -52,6 +54,7 @@ export class RowSink implements Sink {
     unseenCharacters: 0,
     namesOrSeparators: 0,
     enclosedLines: 0,
+    enclosedTogether: 0,
     enclosedAt: null,
     withComponents: 0,
     component: null,
@@ -63,7 +66,7 @@ export class RowSink implements Sink {
     check: RowCheck,
     hashOf: (recipient: string) => string,
     file: OpenFile,
-    enclosedIn: (raw: string) => number,
+    enclosedIn: (raw: string, own?: readonly unknown[]) => number,
   ) {
     this.#enclosedIn = enclosedIn
     this.#writer = writer
@@ -93,7 +96,7 @@ export class RowSink implements Sink {
 
   row(line: number, values: readonly unknown[], raw: string): void {
     const verdict = this.#check.verdictOn(values)
-    this.#countRecord(line, raw)
+    this.#countRecord(line, raw, [values[RECIPIENT]])
     if (verdict.kind === 'good') {
       const { recipient, all, componentIds, locale } = verdict
       const hash = this.#hashOf(recipient)
@@ -117,13 +120,14 @@ export class RowSink implements Sink {
     this.#writer.reject({ line, reason, column: null, message, raw: raw.replaceAll('\0', '\u2400') })
   }
 
-  #countRecord(line: number, raw: string): void {
+  #countRecord(line: number, raw: string, own: readonly unknown[] = []): void {
     const tally = this.#tally
     tally.read++
     tally.lastLine = line
-    const enclosed = this.#enclosedIn(raw)
-    if (enclosed < SOME_LINES) return
+    const enclosed = this.#enclosedIn(raw, own)
+    if (enclosed === 0) return
     tally.enclosedLines += enclosed
+    if (enclosed >= SOME_LINES) tally.enclosedTogether += enclosed
     tally.enclosedAt ??= line
   }
 

@@ -3,10 +3,11 @@ import { BinaryRows, rowStart } from '#src/db/binary-rows.ts'
 import { copyRows } from '#src/db/copy.ts'
 import { countOf } from '#src/db/rows.ts'
 import { cleanAddress, openRecipientCheck } from '#src/imports/staging/checks/recipient.ts'
+import { holdsAddress } from '#src/model/addresses.ts'
 import { counted } from '#src/model/counted.ts'
 import { textOf } from './checks/values.ts'
 import { CsvReader } from './file/csv.ts'
-import { type Field, fieldsOf, nameOf, openEnclosedCount, RECIPIENT } from './file/header.ts'
+import { type Field, fieldsOf, nameOf, namesSomebody, openEnclosedCount, RECIPIENT } from './file/header.ts'
 import { readBlocks, type Sink } from './file/lines.ts'
 import { openFile, readAll } from './file/rows.ts'
 import { HEAD, sniffFormat } from './file/sniff.ts'
@@ -30,36 +31,32 @@ export async function copySuppressions(
 ): Promise<void> {
   await using source = await openSource(path, signal)
   const target = await createSuppressions(client)
-  const recipientOf = openRecipientReader(method)
-  const enclosedIn = openEnclosedCount(method)
+  const recipientsOf = openRowReader(method)
   const unreadable = openUnreadable(source.name)
   const hashes = new BinaryRows(COPY_BYTES * 2)
   const flush = async (more: number) => {
     if (hashes.size > more) await copyRows(client, target, hashes.take())
   }
   const start = rowStart(1)
-  const suppress = (recipient: string) => {
-    hashes.begin(start)
-    hashes.uuid(hashOf(recipient))
-  }
   const sink: Sink = {
     row(line, values, raw) {
-      const { recipient, fault } = recipientOf(values[RECIPIENT])
+      if (BLANK.test(raw)) return
+      const { recipients, fault } = recipientsOf(values, raw)
       if (fault !== null) return unreadable.add(line, fault)
-      if (enclosedIn(raw) > 0) return unreadable.add(line, ENCLOSES)
-      suppress(recipient)
-      for (const value of new Set(values)) {
-        if (value === undefined || value === values[RECIPIENT]) continue
-        const other = recipientOf(value)
-        if (other.fault === null) suppress(other.recipient)
+      for (const recipient of recipients) {
+        hashes.begin(start)
+        hashes.uuid(hashOf(recipient))
       }
     },
-    faultOf: values => (recipientOf(values[RECIPIENT]).fault === null ? null : RECIPIENT),
-    damaged: (line, _reason, message) => unreadable.add(line, message),
+    faultOf: values => (recipientsOf(values).fault === null ? null : RECIPIENT),
+    damaged(line, reason, message, raw) {
+      if (reason === 'number of fields' && BLANK.test(raw)) return
+      unreadable.add(line, message, reason === 'not UTF-8')
+    },
   }
   await readRecipients(
     source,
-    text => recipientOf(text).fault === null,
+    text => recipientsOf([text]).fault === null,
     sink,
     async () => {
       signal.throwIfAborted()
@@ -87,7 +84,7 @@ async function readRecipients(
   const [firstLine = ''] = bytes.toString('utf8').trimStart().split('\n', 1)
   const names = columns.map(nameOf)
   const isHeader = firstLine.split(/[,;\t]/).some(cell => names.includes(nameOf(cell.replaceAll('"', ''))))
-  if (format === 'csv' && !isHeader && isRecipient(firstLine)) {
+  if (format === 'csv' && !isHeader && !firstLine.includes(',') && isRecipient(firstLine)) {
     await readAll(
       readBlocks(all),
       new CsvReader({ delimiter: ',', width: 1, columns: [0] }, 1, sink),
@@ -99,11 +96,14 @@ async function readRecipients(
   }
 }
 
+/** A row of a spreadsheet without anything in it. */
+const BLANK = /^[\s,;"]*$/
+
 /** `*@example.com` may be a mailbox, but in such a list it means everybody there. */
-const WILDCARD = /^[*?%]+(@|$)|@[^@]*[*?%]/
+const WILDCARD = /\*|^[?%]|[?%](?:@|$)|@[^@]*[?%]/
 const FOR_MANY = 'a pattern, and only recipients who are listed are left out: list each of them'
 
-/** No recipient has one, whatever the method. */
+/** In no recipient but a few addresses. */
 const SEPARATOR = /[;|\t]/
 const SEVERAL = 'several columns, and no header names the one with the recipient'
 
@@ -114,12 +114,35 @@ const ENCLOSES =
 /** Reads recipients as rows do, but accepts unusual addresses: every recipient that the file may contain must be found. */
 function openRecipientReader(method: string) {
   const check = openRecipientCheck(method, true)
-  return (value: unknown): { readonly recipient: string; readonly fault: string | null } => {
-    const written = textOf(value) ?? ''
+  return (written: string): { readonly recipient: string; readonly fault: string | null } => {
     const recipient = method === 'email' ? cleanAddress(written).address : written
     if (WILDCARD.test(recipient)) return { recipient, fault: FOR_MANY }
-    if (SEPARATOR.test(recipient)) return { recipient, fault: SEVERAL }
-    return { recipient, fault: check(recipient)?.message ?? null }
+    const fault = check(recipient)?.message ?? null
+    const isAddress = method === 'email' && fault === null
+    return { recipient, fault: !isAddress && SEPARATOR.test(recipient) ? SEVERAL : fault }
+  }
+}
+
+/**
+ * Returns what reads the recipients of a row, those of each column, and says what keeps it from reading all of them: nothing can be read,
+ * or what cannot be read may name somebody, as a street in a column called address does not.
+ */
+function openRowReader(method: string) {
+  const recipientOf = openRecipientReader(method)
+  const isEmail = method === 'email'
+  const mayName = isEmail ? (text: string) => text.includes('@') || holdsAddress(text) : namesSomebody
+  const enclosedIn = openEnclosedCount(method)
+  // Of other methods, any text may be a recipient.
+  const encloses = isEmail ? enclosedIn : (raw: string) => Number(raw.includes('\n'))
+  return (values: readonly unknown[], raw = '') => {
+    const texts = new Set(values.map(value => textOf(value) ?? ''))
+    if (texts.size > 1) texts.delete('')
+    const read = [...texts].map(text => ({ text, ...recipientOf(text) }))
+    const recipients = read.filter(({ fault }) => fault === null).map(({ recipient }) => recipient)
+    const unread = read.filter(({ fault }) => fault !== null)
+    const naming =
+      unread.find(({ text }) => mayName(text)) ?? (recipients.length === 0 ? unread[0] : undefined)
+    return { recipients, fault: naming?.fault ?? (encloses(raw, values) > 0 ? ENCLOSES : null) }
   }
 }
 
@@ -130,9 +153,11 @@ const MAX_LINES_NAMED = 20
 function openUnreadable(name: string) {
   const named: string[] = []
   let count = 0
+  let isLatin = false
   return {
-    add(line: number, why: string) {
+    add(line: number, why: string, isNotUtf8 = false) {
       count++
+      isLatin ||= isNotUtf8
       if (named.length < MAX_LINES_NAMED) named.push(`line ${line} (${why})`)
     },
     expectNone() {
@@ -141,7 +166,9 @@ function openUnreadable(name: string) {
       throw new FileRefused(
         `${counted(count, 'line')} of ${name} cannot be read: ${named.join(', ')}${more}. ` +
           'Nothing is imported until every suppressed recipient can be read.',
-        count === 1 ? 'Correct the line, or remove it.' : 'Correct these lines, or remove them.',
+        isLatin
+          ? 'If the list is Latin-1, convert it: iconv -f ISO-8859-1 -t UTF-8 FILE > utf8.csv'
+          : 'Correct each of them. One that names nobody may be removed.',
       )
     },
   }

@@ -154,12 +154,20 @@ function aboutStatuses({ unused, mapped }: StagedFile, from: PresetName | null):
   return warnings
 }
 
-/** Fewer in all of a file may stand in its notes. */
+/** Fewer in all of a file may stand in its notes, and so may one in a hundred rows. */
 const MANY_ENCLOSED = 10
+const MANY_ENCLOSED_SHARE = 0.01
 
 /** A quote that is closed only rows later makes a cell of them, which may be meant. */
-function aboutEnclosed({ enclosedLines, enclosedAt }: StagingResult['tally']): string[] {
-  if (enclosedAt === null || enclosedLines < MANY_ENCLOSED) return []
+function aboutEnclosed({
+  enclosedLines,
+  enclosedTogether,
+  enclosedAt,
+  read,
+}: StagingResult['tally']): string[] {
+  const isMany =
+    enclosedTogether >= MANY_ENCLOSED || enclosedLines >= Math.max(MANY_ENCLOSED, read * MANY_ENCLOSED_SHARE)
+  if (enclosedAt === null || !isMany) return []
   return [
     `${counted(enclosedLines, 'line')} that may name somebody are inside the quotes of other rows, first in line ${enclosedAt}: ` +
       'they are not rows. If they should be, correct the quotes there.',

@@ -147,7 +147,7 @@ test('a suppression list with an unknown header is named, with what to do about 
   const { message, whatToDo } = await harness.refusal('email\nben@example.com\n', { suppress })
   expect(message).toBe('The suppression list has no column for the recipient; its columns are Unsubscribed.')
   expect(whatToDo).toBe(
-    'Call the column email in the list, or leave only that column in it, without a header.',
+    'Call the column recipient in the list, or leave only that column in it, without a header.',
   )
 })
 

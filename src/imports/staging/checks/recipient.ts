@@ -115,6 +115,9 @@ const MARKS_AROUND = /^[\s\p{Pi}\p{Pf}„‚•]+|^'(?=.*[^'\s]$)|[\s\p{Pi}\p{Pf
 /** As mail programs write an address: `Ada Lovelace <ada@example.com>`. */
 const WITH_NAME = /^[^<>]*<([^<>]+)>$/
 
+/** In characters: an address with a name before it. */
+const MAX_CLEANED = 4 * LONGEST
+
 export type CleanAddress = {
   readonly address: string
   /** The kind of text that was removed from it. */
@@ -125,6 +128,8 @@ export type CleanAddress = {
 export function cleanAddress(text: string): CleanAddress {
   if (isPlain(text.charCodeAt(0)) && isPlain(text.charCodeAt(text.length - 1)))
     return { address: text, cleaned: null }
+  // No address, whatever is removed: it would only take long.
+  if (text.length > MAX_CLEANED) return { address: text, cleaned: null }
   const seen = withoutUnseen(text)
   const alone = seen.replace(SEPARATORS_AT_END, '')
   const address = withoutUnseen(WITH_NAME.exec(alone)?.[1] ?? alone).replace(MARKS_AROUND, '')

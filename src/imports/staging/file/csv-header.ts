@@ -120,8 +120,15 @@ function headerIn(
   if (columns.some(column => /\r(?!\n)/.test(column) && column.split('\r').some(isAddress))) {
     throw oldMacLines(name)
   }
-  if (columns.some(column => holdsRows(column, delimiter, columns.length))) {
-    throw noHeader(name, 'a quote in it encloses rows')
+  const headerLines = text.slice(blank.length, end).split('\n').length - 1
+  // In a list of people to leave out, a name of a column that goes on in the next line may be one of them.
+  const isOneLine = !fields.some(field => field.isListed) || !columns.some(column => column.includes('\n'))
+  if (!isOneLine || columns.some((column, nth) => holdsRows(column, nth, delimiter, columns.length))) {
+    throw noHeader(
+      name,
+      'a quote in it encloses rows',
+      'Correct that quote, and write each name in one line.',
+    )
   }
   if (columns.some(isAddress)) {
     throw new FileRefused(
@@ -130,7 +137,6 @@ function headerIn(
       "Put the names of its columns above it, (echo 'email'; cat FILE) > named.csv, and give that file instead.",
     )
   }
-  const headerLines = text.slice(blank.length, end).split('\n').length - 1
   refuseDamage(block, blankLines, headerLines, name)
   return {
     columns,
@@ -144,11 +150,19 @@ function isAddress(cell: string): boolean {
   return isEmailValid(cell.trim())
 }
 
-/** Whether a name of several lines holds rows as wide as the header: one of somebody, or several. It may have line breaks of its own. */
-function holdsRows(column: string, delimiter: Delimiter, width: number): boolean {
-  const [, ...below] = column.split('\n').map(line => line.split(delimiter))
-  const rows = below.filter(cells => cells.length >= width)
-  return rows.some(cells => cells.some(namesSomebody)) || (width > 1 && rows.length > 1)
+/**
+ * Whether the name of the `nth` of `width` columns has several lines, and holds rows as wide as the header: one of somebody, or
+ * several. A lone quote encloses the rest of the header too, and the row that closes it goes on in the columns after this one. A name
+ * may have line breaks of its own.
+ */
+function holdsRows(column: string, nth: number, delimiter: Delimiter, width: number): boolean {
+  const [first = [], ...below] = column.split('\n').map(line => line.split(delimiter))
+  if (width > 1 && below.filter(cells => cells.length >= width).length > 1) return true
+  return below.some((cells, n) => {
+    const after = n === below.length - 1 ? width - 1 - nth : 0
+    const isWide = cells.length + after >= nth + first.length && (cells.length > 1 || width === 1)
+    return isWide && cells.some(namesSomebody)
+  })
 }
 
 function refuseDamage({ damaged }: Block, from: number, lines: number, name: string): void {
@@ -203,9 +217,10 @@ function withoutStart(block: Block, end: number): Block {
   return { text: block.text.slice(end), damaged: new Map(damaged), last: block.last }
 }
 
-function noHeader(name: string, why: string): FileRefused {
-  return new FileRefused(
-    `${name} does not begin with the header of a CSV (${why}).`,
-    'The first line names the columns, separated by commas, semicolons or tabs.',
-  )
+function noHeader(
+  name: string,
+  why: string,
+  whatToDo = 'The first line names the columns, separated by commas, semicolons or tabs.',
+): FileRefused {
+  return new FileRefused(`${name} does not begin with the header of a CSV (${why}).`, whatToDo)
 }

@@ -143,7 +143,7 @@ export function columnMissing(header: readonly string[], field: Field): FileRefu
   if (field.isListed) {
     return new FileRefused(
       `The suppression list has no column for the ${field.name}; its columns are ${shown}.`,
-      'Call the column email in the list, or leave only that column in it, without a header.',
+      'Call the column recipient in the list, or leave only that column in it, without a header.',
     )
   }
   const near = header.find(column => wanted.includes(nameOf(column))) ?? nearest(header, field)
@@ -187,12 +187,19 @@ export function namesSomebody(text: string): boolean {
 }
 
 /**
- * Returns what counts the lines of a row, below its first one, that may name a recipient of `method`: a quote too many makes a note of
- * rows. Of e-mail, a note may well have the number of a telephone.
+ * Returns what counts the lines of a row, below its first one, that may name a recipient of `method` beside those that the row has: a
+ * quote too many makes a note of rows. Of e-mail, a note may well have the number of a telephone.
  */
-export function openEnclosedCount(method: string): (raw: string) => number {
-  const mayName = method === 'email' ? (line: string) => /\S@\S/.test(line) : namesSomebody
-  return raw => (raw.includes('\n') ? raw.split('\n').slice(1).filter(mayName).length : 0)
+export function openEnclosedCount(method: string): (raw: string, own?: readonly unknown[]) => number {
+  const mayName =
+    method === 'email'
+      ? (line: string) => /\S@\S/.test(line)
+      : (line: string) => line.split(/[,;\t]/).some(cell => namesSomebody(cell.replaceAll('"', '')))
+  return (raw, own = []) => {
+    if (!raw.includes('\n')) return 0
+    const others = own.reduce<string>((text, one) => (one ? text.replaceAll(`${one}`, '') : text), raw)
+    return others.split('\n').slice(1).filter(mayName).length
+  }
 }
 
 export function shownColumn(column: string | undefined): string {

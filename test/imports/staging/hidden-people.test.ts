@@ -1,0 +1,132 @@
+import { expect, test } from 'vitest'
+import { cleanAddress } from '#src/imports/staging/checks/recipient.ts'
+import { openStagingHarness } from './staging-harness.ts'
+
+/* People who stand in a file where no recipient is looked for: inside quotes, beside a recipient, behind a pattern. */
+
+const FILE = 'email\nada@example.com\nben@example.com\ncarl@example.com\n'
+
+test.for([
+  [
+    'a quote in the header',
+    'email,"note,when\nada@example.com,12",2020\nben@example.com,hi,2021\n',
+    /encloses rows/,
+  ],
+  [
+    'a quote in the header of few cells',
+    'email,"note\nada@example.com",2020\nben@example.com,hi,1\n',
+    /encloses/,
+  ],
+  [
+    'two in another column',
+    'recipient,email\nada@example.com,"ben@example.com; carl@example.com"\n',
+    /line 2 \(sev/,
+  ],
+  ['a pattern in another column', 'recipient,email\nada@example.com,*@example.com\n', /line 2 \(a pattern/],
+  [
+    'no address in another column',
+    'recipient,email\nada@example.com,’ben@example.com’x\n',
+    /line 2 \(the recip/,
+  ],
+  ['a pattern after a dot', 'ada@example.com\n.*@example.com\n', /line 2 \(a pattern/],
+  ['a pattern at the end of a name', 'ada@example.com\nben*@example.com\n', /line 2 \(a pattern/],
+  ['a pattern of SQL', 'ada@example.com\nben%@example.com\n', /line 2 \(a pattern/],
+  [
+    'somebody between quotes',
+    'note,email\n"ben@example.com\ncarl@example.com\nx",ada@example.com\n',
+    /line 2 \(its q/,
+  ],
+  [
+    'somebody on the line of another',
+    'note,email\n"x\nben@example.com, y",ada@example.com\n',
+    /line 2 \(its q/,
+  ],
+] as const)('a suppression list is refused in which somebody could be missed: %s', async ([, list, why]) => {
+  await using harness = await openStagingHarness()
+  const refused = await harness.refusal(FILE, { suppress: await harness.file(list) })
+  expect(refused.message).toMatch(why)
+  expect(refused.message).not.toContain('example.com')
+})
+
+test.for([
+  ['of telephone numbers in groups', 'sms', '(555) 123-4566,"note\n(555) 123-4567,stop\nx"'],
+  ['of names', 'im', 'ada,"note\nben,stop\ncleo,5"'],
+] as const)('so is a list %s whose quotes enclose lines', async ([, method, rows]) => {
+  await using harness = await openStagingHarness()
+  const suppress = await harness.file(`recipient,note\n${rows}\n`)
+  const { message } = await harness.refusal('recipient\nben\n(555) 123-4567\n', { method, suppress })
+  expect(message).toContain('line 2 (its quotes enclose further lines')
+})
+
+test.for([
+  [
+    'cells of several lines before the address',
+    'Name,Street,Email\nAda,"1 Main St\nApt 2",ada@example.com\n',
+  ],
+  ['a street in the column that may be the address', 'address,email\n"1 Main St; Apt 2",ada@example.com\n'],
+  ['a name in the column that may be the address', 'subscriber,email\nAda Lovelace,ada@example.com\n'],
+  ['the address in one column and nothing in another', 'email,recipient\nada@example.com,\n'],
+  ['rows without anything', 'email;name\nada@example.com;Ada\n;\n  \n"";""\n'],
+  ['an address with a bar', 'email\nada@example.com\na|b@example.com\n'],
+] as const)('a suppression list is read with %s', async ([, list]) => {
+  await using harness = await openStagingHarness()
+  const { summary } = await harness.stage(FILE, { suppress: await harness.file(list) })
+  expect(summary).toMatchObject({ suppressed: 1, pending: 2 })
+})
+
+test('a row without a recipient that has something else is refused: who is meant cannot be known', async () => {
+  await using harness = await openStagingHarness()
+  const { message } = await harness.refusal(FILE, { suppress: await harness.file('email,name\n,Ada\n') })
+  expect(message).toContain('line 2 (the row has no recipient)')
+})
+
+test('of a list in Latin-1 it is said how to convert it', async () => {
+  await using harness = await openStagingHarness()
+  const list = Buffer.from('email;name\nada@example.com;J\xfcrgen\n', 'latin1')
+  const { message, whatToDo } = await harness.refusal(FILE, { suppress: await harness.file(list) })
+  expect(message).toContain('line 2 (')
+  expect(whatToDo).toContain('iconv -f ISO-8859-1 -t UTF-8')
+})
+
+test('a list of several columns of which none is known says how to call one', async () => {
+  await using harness = await openStagingHarness()
+  const suppress = await harness.file('phone,reason\n+447700,stop\n')
+  const refused = await harness.refusal('recipient\n+447700\n', { method: 'sms', suppress })
+  expect(refused.message).toContain('no column for the recipient; its columns are phone, reason')
+  expect(refused.whatToDo).toContain('Call the column recipient')
+})
+
+test('a row inside each second cell is warned of, though each cell has one', async () => {
+  await using harness = await openStagingHarness()
+  const pairs = Array.from({ length: 20 }, (_, n) => `a${n}@example.com,"Bob\nb${n}@example.com,Bob"\n`)
+  const { warnings } = await harness.stage(`email,nick\n${pairs.join('')}`)
+  expect(warnings.join()).toContain(
+    '20 lines that may name somebody are inside the quotes of other rows, first in line 2',
+  )
+})
+
+test('notes before the address are no people', async () => {
+  await using harness = await openStagingHarness()
+  const rows = Array.from({ length: 20 }, (_, n) => `"left\non Monday",a${n}@example.com\n`)
+  const { warnings } = await harness.stage(`note,email\n${rows.join('')}`)
+  expect(warnings.join()).not.toContain('inside the quotes')
+})
+
+test('what is far too long for an address is not cleaned', () => {
+  const long = `.${' '.repeat(200_000)}.`
+  expect(cleanAddress(long)).toEqual({ address: long, cleaned: null })
+})
+
+test('of an e-mail list, a telephone number in the column called address names nobody', async () => {
+  await using harness = await openStagingHarness()
+  const list = 'address,email\n"1 Main St; (555) 123-4567",ada@example.com\n'
+  const { summary } = await harness.stage(FILE, { suppress: await harness.file(list) })
+  expect(summary).toMatchObject({ suppressed: 1 })
+})
+
+test('a blank line that is too long to be read is refused like each such line', async () => {
+  await using harness = await openStagingHarness()
+  const list = `email,name\nada@example.com,Ada\n${' '.repeat(2 << 20)}ben@example.com,Ben\n`
+  const { message } = await harness.refusal(FILE, { suppress: await harness.file(list) })
+  expect(message).toContain('line 3 (')
+})
