@@ -41,8 +41,8 @@ afterEach(() => void vi.restoreAllMocks())
 
 test.for([
   [300, 24],
-  [71, 24],
-  [61, 14],
+  [72, 24],
+  [62, 14],
   [40, 10],
 ] as const)('on a terminal of %i columns the bar has %i places, half of them filled', ([columns, places]) => {
   const written: string[] = []
