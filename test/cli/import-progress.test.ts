@@ -41,8 +41,8 @@ afterEach(() => void vi.restoreAllMocks())
 
 test.for([
   [300, 24],
-  [72, 24],
-  [62, 14],
+  [71, 24],
+  [61, 14],
   [40, 10],
 ] as const)('on a terminal of %i columns the bar has %i places, half of them filled', ([columns, places]) => {
   const written: string[] = []
@@ -50,13 +50,9 @@ test.for([
   const { isTTY, columns: before } = process.stdout
   Object.assign(process.stdout, { isTTY: true, columns })
   try {
-    const view = openView({})
-    view.show({ summary: SUMMARY, ...AT_REST })
-    view.show({ summary: { ...SUMMARY, sent: 2_000, duplicate: 1_000, pending: 0 }, ...AT_REST })
+    openView({}).show({ summary: SUMMARY, ...AT_REST })
   } finally {
     Object.assign(process.stdout, { isTTY, columns: before })
   }
-  const [half, whole] = written.map(text => /\[([#.]+)\]/.exec(text)?.[1])
-  expect(half).toBe('#'.repeat(places / 2) + '.'.repeat(places / 2))
-  expect(whole).toBe('#'.repeat(places))
+  expect(written.join('')).toContain(` [${'#'.repeat(places / 2)}${'.'.repeat(places / 2)}] 1,000 of`)
 })
