@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import type { Pool } from 'pg'
 import { differencesOf, factsInWords, fieldsFrom } from '#src/inventory/history/differences.ts'
 import { counted } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
@@ -12,8 +13,9 @@ import {
   wordsArgument,
 } from './arguments.ts'
 import { withFerry } from './command-context.ts'
+import { UsageError } from './errors.ts'
 import { EXIT } from './exit.ts'
-import { noteFuture, noteHistoryStart, noteRunsStart, noteSuggested } from './history-note.ts'
+import { noteFuture, noteRunsStart, noteSuggested, noteUnread } from './history-note.ts'
 import { emphasised, harmless, instant, print, printAside, printJson, printTable } from './output.ts'
 
 type Options = {
@@ -51,6 +53,7 @@ export function addAt(program: Command): void {
         await expectAccount(ferry, options.account)
         const {
           loadAround,
+          blindAt,
           isNothing,
           kindInWords: kind,
           firingInWords: firing,
@@ -62,16 +65,32 @@ export function addAt(program: Command): void {
           Date,
           Date,
         ]
+        await expectKept(ferry.pool, at, from)
         const found = await loadAround(ferry.pool, filter, limit)
-        await noteHistoryStart(ferry.pool, from)
-        const isBlind = found.rows.some(row => row.kind === 'blind')
-        if (isBlind) await noteRunsStart(ferry.pool, from)
+        if (found.rows.some(row => row.kind === 'blind')) await noteRunsStart(ferry.pool, from)
         if (json) printJson({ at, from, until, ...jsonOfAround(found) })
-        else printAround(filter, found, { kind, firing })
-        if (isNothing(found)) await noteSuggested(ferry.pool, 'alert-rules', { words, folder, team })
+        else {
+          const isBlind = blindAt(found, at).some(({ inventory }) => inventory === 'alert-rules')
+          printAround(filter, found, { kind, firing, isBlind })
+        }
+        if (!isNothing(found)) return EXIT.done
+        await noteUnread(ferry.pool)
+        await noteSuggested(ferry.pool, 'alert-rules', { words, folder, team })
         return EXIT.done
       }),
     )
+}
+
+/** A shorter time around the moment may be kept. */
+async function expectKept(pool: Pool, at: Date, from: Date): Promise<void> {
+  const { loadHistoryStart } = await import('#src/inventory/history/history-start.ts')
+  const start = await loadHistoryStart(pool)
+  if (start === null || start <= from) return
+  const minutes = Math.floor((at.getTime() - start.getTime()) / 60_000)
+  const remedy = minutes < 1 ? 'Ask for a later moment.' : `\`--around ${minutes}m\` shows what is kept.`
+  throw new UsageError(
+    `the history starts at ${instant(start)}: what ended before was removed (FERRY_KEEP_VERSIONS). ${remedy}`,
+  )
 }
 
 function jsonOfAround({ rows, firing, isCut }: Around) {
@@ -82,7 +101,7 @@ function jsonOfAround({ rows, firing, isCut }: Around) {
 function printAround(
   { at, spanMs }: AroundFilter,
   { rows, firing, isCut }: Around,
-  inWords: { kind(row: AroundRow): string; firing(one: FiringThen): string },
+  inWords: { kind(row: AroundRow): string; firing(one: FiringThen): string; isBlind: boolean },
 ) {
   const isOfSeveral = new Set([...rows, ...firing].map(({ account }) => account)).size > 1
   const ofAccount = ({ account }: { account: string }) => (isOfSeveral ? [account] : [])
@@ -99,7 +118,7 @@ function printAround(
       `${inWords.firing(one)}${one.enabled ? '' : ', disabled'}`,
       ...ofAccount(one),
     ]),
-    'No rule.',
+    inWords.isBlind ? 'No rule is known to have fired: not everything was read then.' : 'No rule.',
   )
   print(`\n${emphasised(`${duration(spanMs)} before and after, as observed`)}`)
   printTable(

@@ -3,9 +3,9 @@ import type { Pool } from 'pg'
 import { isNarrowedBy } from '#src/db/list.ts'
 import { CHANGE_LIST } from '#src/inventory/history/changes-list.ts'
 import { DAY_MS } from '#src/model/duration.ts'
-import type { Resource } from '#src/model/resource.ts'
+import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import { UsageError } from './errors.ts'
-import { noteHistoryStart, noteSuggested } from './history-note.ts'
+import { noteHistoryStart, noteLateness, noteSuggested, noteUnread } from './history-note.ts'
 import { addLongList } from './listing.ts'
 import { harmless } from './output.ts'
 
@@ -22,8 +22,10 @@ export function addChanges(program: Command): void {
       if (filter.since !== undefined || isOfOne(filter)) return filter
       return { ...filter, since: new Date(Date.now() - DAY_MS) }
     },
-    async note(pool, { since, by }, shown) {
+    async note(pool, { since, account, by }, shown) {
       await noteHistoryStart(pool, since)
+      await noteLateness(pool, RESOURCES, account)
+      if (shown === 0) await noteUnread(pool)
       if (shown === 0) await noteSuggested(pool, 'alert-rules', { by })
     },
   })

@@ -91,6 +91,13 @@ export async function noteSuggested(...of: Parameters<typeof suggest>): Promise<
   }
 }
 
+/** Says so if nothing was ever read: an empty result does not mean that nothing is there. */
+export async function noteUnread(pool: Pool): Promise<void> {
+  const { isAnythingRead } = await import('#src/inventory/history/history-start.ts')
+  if (await isAnythingRead(pool)) return
+  printAside('ferry: nothing has been read yet: `ferry sync all` reads both inventories now.')
+}
+
 /** Says, beside rows that come from these inventories, which of them are older than their freshness target, in one line. */
 export async function noteLateness(
   pool: Pool,

@@ -98,6 +98,16 @@ export function isNothing({ rows, firing }: Around): boolean {
   return firing.length === 0 && rows.every(({ id }) => id === null)
 }
 
+/** The times in which nothing was read that the moment is in. */
+export function blindAt({ rows }: Pick<Around, 'rows'>, moment: Date): AroundRow[] {
+  return rows.filter(
+    ({ kind, since, observedAt }) =>
+      kind === 'blind' &&
+      (since === null || since <= moment) &&
+      (observedAt === null || observedAt >= moment),
+  )
+}
+
 /**
  * Returns what happened around a moment, in the order of observation, and what was firing, the longest first: at most `limit` of each,
  * and all times in which nothing was read. `textOf` is the SQL that writes a column of fields: a page cuts long values.

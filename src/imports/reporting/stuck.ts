@@ -35,8 +35,8 @@ export function whyStuck({ failures, idleMs, hasWorker }: ActiveImport): WhyStuc
 }
 
 /** Returns the active imports that are stuck, the oldest first, at most `limit`. One that others go before is not. */
-export async function listStuckImports(pool: Pool, limit: number): Promise<StuckImport[]> {
-  const active = await findAll(pool, ActiveImport, ACTIVE, [TAKEN_WITHIN_MS])
+export async function listStuckImports(client: Pool | PoolClient, limit: number): Promise<StuckImport[]> {
+  const active = await findAll(client, ActiveImport, ACTIVE, [TAKEN_WITHIN_MS])
   const stuck = active.flatMap(row => {
     const why = whyStuck(row)
     return why === null ? [] : { ...row, why }

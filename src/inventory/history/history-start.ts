@@ -19,6 +19,15 @@ export function loadRunsStart(pool: Pool): Promise<Date | null> {
   return findValue(pool, z.date().nullable(), 'select (select runs_start_at from ferry.history)')
 }
 
+/** Whether anything was ever stored: if not, an empty list does not mean that nothing is there. */
+export function isAnythingRead(pool: Pool): Promise<boolean> {
+  return findValue(
+    pool,
+    z.boolean(),
+    'select exists (select from ferry.sync_runs where applied_at is not null)',
+  )
+}
+
 /** When an inventory of an account was stored for the first time. */
 const FirstReading = z.object({ account: z.string(), at: z.date() })
 export type FirstReading = Readonly<z.infer<typeof FirstReading>>

@@ -47,6 +47,18 @@ test('pages that look farther back than the history say where it starts, and no 
   expect(await notes(['/firing/noisy'])).toEqual(['/firing/noisy'])
 })
 
+test('that nothing has been read is said only where nothing ever was', async () => {
+  await using harness = await openConsoleHarness({}, { rules: 0, servers: 0 })
+  const UNREAD = 'Nothing has been read yet'
+  expect((await harness.page('/changes')).text).toContain(UNREAD)
+  await harness.sync()
+  await harness.query(`insert into ferry.history (starts_at) values (now() + interval '1 s')`)
+  const { text } = await harness.page('/changes')
+  expect(text).toContain('No change is known.')
+  expect(text).not.toContain(UNREAD)
+  expect(text).toContain(NOTE)
+})
+
 test('each page of rules that never fired says where the history starts', async () => {
   await using harness = await openConsoleHarness()
   for (let id = 1; id <= 150; id++)

@@ -27,6 +27,10 @@ test('a page of rules or servers says of which accounts it may not be true any m
     expect(text, path).toContain('the alert-rules of account <bdi>default</bdi> (last read ')
     expect(text, path).not.toContain('the mcp-servers of')
   }
+  const { text: changes } = await harness.page('/changes')
+  expect(changes).toContain('the alert-rules of account <bdi>default</bdi> (last read ')
+  expect(changes).toContain(', the mcp-servers of account <bdi>default</bdi> (never read completely)')
+  expect((await harness.page('/changes?until=5m')).text).not.toContain('may not be so any more')
   expect((await harness.page('/servers')).text).toContain(
     'the mcp-servers of account <bdi>default</bdi> (never read completely)',
   )

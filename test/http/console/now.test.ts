@@ -11,6 +11,7 @@ import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
 import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { pauseSchedule } from '#src/schedules/control.ts'
 import { ADA } from '#test/support/acted-by.ts'
+import { ageImport } from '#test/support/age-import.ts'
 import { ageRuns, NEW_RUN } from '#test/support/runs.ts'
 import { ACCEPTED, LOST, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
@@ -162,6 +163,20 @@ test('workers show what they do, and who is silent is said to be', async () => {
     `reading mcp-servers of default (run ${byHand})`,
   ])
   await own.release()
+})
+
+test('an import whose account no worker has needs attention, though all is well besides', async () => {
+  await using harness = await openConsoleHarness()
+  await allRight(harness)
+  const { pool } = harness.ferry
+  const id = await stageRows(pool, { rows: 4, status: 'running', account: 'other' })
+  await ageImport(pool, id, '20 minutes')
+  const { text } = await harness.page('/')
+  expect(verdictIn(text)).toEqual([
+    'bad',
+    `No worker sends import ${id}, and import ${id} has sent 0 of 4 rows.`,
+  ])
+  expect(text).toContain(`No worker sends <a href="/imports/${id}">import ${id}</a>`)
 })
 
 test('a running import is named with how far it is, and that its calls get no answer', async () => {

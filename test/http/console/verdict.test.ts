@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { verdictOf } from '#src/http/console/now/verdict.ts'
+import type { WhyStuck } from '#src/imports/reporting/stuck.ts'
 
 const READY = { ready: true, postgres: 'ok', schema: 'ok', queue: 'ok' }
 const fresh = { state: 'fresh' } as never
@@ -12,10 +13,12 @@ const WELL = {
   holds: [],
   imports: [],
   running: [],
+  stuck: [],
   schedules: [],
   databaseChanges: [],
 }
 const running = (id: string, failures = 0) => ({ id, sent: 1_000, toBeSent: 2_500, failures })
+const stuck = (id: string, why: WhyStuck) => ({ id, why, idleMs: 1_200_000 }) as never
 const some = (count: number) => Array.from({ length: count }, () => ({}) as never)
 
 test.each([
@@ -46,6 +49,16 @@ test.each([
     expect.stringContaining('nothing waits for a decision'),
   ],
   [{ schedules: [{ lastOutcome: 'failed' } as never] }, {}, 'warn', 'One schedule failed last time.'],
+  [{ stuck: [stuck('7', 'no worker')] }, {}, 'bad', 'No worker sends import 7.'],
+  [
+    { stuck: [stuck('7', 'no worker'), stuck('8', 'no progress'), stuck('9', 'calls fail')] },
+    {},
+    'bad',
+    'No worker sends import 7, and import 8 has sent no row for 20 min.',
+  ],
+  [{ stuck: [stuck('9', 'calls fail')] }, {}, 'good', expect.stringContaining('one worker is alive')],
+  [{ stuck: [stuck('7', 'no worker')], workers: [silent] }, {}, 'bad', 'No worker is alive.'],
+  [{ stuck: ['1', '2', '3', '4'].map(id => stuck(id, 'no worker')) }, {}, 'bad', '4 imports do not go on.'],
   [
     { running: [running('7')] },
     {},

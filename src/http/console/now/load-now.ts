@@ -2,7 +2,12 @@ import type { Pool } from 'pg'
 import { listDatabaseChanges } from '#src/db/known-database.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { listWorkers, type WorkerRow } from '#src/db/workers.ts'
-import { listRunningImports, type RunningImport } from '#src/imports/reporting/stuck.ts'
+import {
+  listRunningImports,
+  listStuckImports,
+  type RunningImport,
+  type StuckImport,
+} from '#src/imports/reporting/stuck.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
 import { listWaitingRows } from '#src/imports/reporting/waits-for.ts'
 import { type HoldRow, listHolds } from '#src/inventory/holds/list-holds.ts'
@@ -30,6 +35,8 @@ export type NowFacts = {
   /** Those that wait for a person. */
   readonly imports: readonly SummaryRow[]
   readonly running: readonly RunningImport[]
+  /** Those that should go on without a person, and do not. */
+  readonly stuck: readonly StuckImport[]
   readonly blindSpots: readonly BlindSpot[]
   /** When the database was last seen to be another than the known one; empty if it never was. */
   readonly databaseChanges: readonly DatabaseChange[]
@@ -57,6 +64,7 @@ export function loadNow(reader: Pool, schedules: readonly Schedule[]): Promise<N
     holds: await listHolds(client, 'open', MAX_SHOWN),
     imports: await listWaitingRows(client, MAX_SHOWN),
     running: await listRunningImports(client, MAX_SHOWN),
+    stuck: await listStuckImports(client, MAX_SHOWN),
     blindSpots: await listBlindSpots(client, MAX_SHOWN),
     databaseChanges: await listDatabaseChanges(client, 1),
   }))

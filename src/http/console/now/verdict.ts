@@ -1,5 +1,6 @@
 import { counted, number } from '#src/model/counted.ts'
 import { type DatabaseChange, isNews } from '#src/model/database-change.ts'
+import { duration } from '#src/model/duration.ts'
 import { isLate } from '#src/reports/freshness.ts'
 import type { Readiness } from '../../readiness.ts'
 import { capital, type Tone } from '../parts/values.ts'
@@ -16,7 +17,7 @@ export type Verdict = {
 
 type Facts = Pick<
   NowFacts,
-  'inventories' | 'workers' | 'holds' | 'imports' | 'running' | 'schedules' | 'databaseChanges'
+  'inventories' | 'workers' | 'holds' | 'imports' | 'running' | 'stuck' | 'schedules' | 'databaseChanges'
 >
 
 /** Names what is wrong and what waits for a person; if neither, what is fine. Running imports are always named. */
@@ -59,12 +60,14 @@ function freshInWords(inventories: Facts['inventories']): string {
   return all === 1 ? 'the inventory is fresh' : `all ${all} inventories are fresh`
 }
 
-function whatIsWrong({ inventories, workers }: Facts, { schema, queue }: Readiness): string[] {
+function whatIsWrong({ inventories, workers, stuck }: Facts, { schema, queue }: Readiness): string[] {
   const late = inventories.filter(isLate).length
+  const isAnyAlive = workers.some(({ isAlive }) => isAlive)
   const wrong: (string | false)[] = [
     queue !== 'ok' && 'the queue does not answer',
     schema !== null && schema !== 'ok' && 'the database belongs to another version of Ferry',
-    !workers.some(({ isAlive }) => isAlive) && 'no worker is alive',
+    !isAnyAlive && 'no worker is alive',
+    ...(isAnyAlive ? stuckInWords(stuck) : []),
     late > 0 &&
       `${late} of ${inventories.length} ${inventories.length === 1 ? 'inventory' : 'inventories'} ${isOrAre(late)} late`,
   ]
@@ -80,6 +83,16 @@ function progressInWords(running: Facts['running']): string[] {
   }
   return running.map(
     ({ id, sent, toBeSent }) => `import ${id} has sent ${number(sent)} of ${counted(toBeSent, 'row')}`,
+  )
+}
+
+function stuckInWords(stuck: Facts['stuck']): string[] {
+  const still = stuck.filter(({ why }) => why !== 'calls fail')
+  if (still.length > MAX_NAMED) return [`${manyImports(still.length)} do not go on`]
+  return still.map(({ id, why, idleMs }) =>
+    why === 'no worker'
+      ? `no worker sends import ${id}`
+      : `import ${id} has sent no row for ${duration(idleMs)}`,
   )
 }
 

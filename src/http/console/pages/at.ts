@@ -11,6 +11,7 @@ import { MAX_UINT64 } from '#src/model/uint64.ts'
 import {
   type Around,
   type AroundRow,
+  blindAt,
   type FiringThen,
   firingInWords,
   isNothing,
@@ -103,9 +104,7 @@ function body(around: Around, span: TimeSpan, instant: Date, timezone: string): 
   const { firing } = around
   const rows = around.rows.slice(0, MAX_TABLE_ROWS)
   const isCut = around.isCut || rows.length < around.rows.length
-  const blind = around.rows.filter(
-    ({ kind, since, observedAt }) => kind === 'blind' && covers(since, observedAt, instant),
-  )
+  const blind = blindAt(around, instant)
   const rest = blind.length - MAX_BLIND_NAMED
   return html`${blind.slice(0, MAX_BLIND_NAMED).map(row => html`<p class="notice warn">Nothing is known of this moment: ${row.inventory} of account ${foreign(row.account)} were not read completely from ${time(row.since, timezone, 'ever')} to ${time(row.observedAt, timezone, 'now')}${errorOf(row)}.</p>`)}
 ${rest > 0 ? html`<p class="notice warn">Nor of ${counted(rest, 'other inventory', 'other inventories')}.</p>` : null}
@@ -113,10 +112,6 @@ ${lensStrip(around, span, instant, timezone)}
 ${table('Firing at that moment, the longest first', firingColumns(timezone), firing, html`No rule that matches was firing.`)}
 ${table('What happened, in the order in which it was observed', columns(timezone), rows, html`Nothing that matches happened. Every reading of that time found the same.`)}
 ${isCut ? html`<p class="notice">There is more: not all rows are shown. A shorter time, a folder, a team or words show the others.</p>` : null}`
-}
-
-function covers(since: Date | null, until: Date | null, instant: Date): boolean {
-  return (since === null || since <= instant) && (until === null || until >= instant)
 }
 
 function errorOf({ after }: AroundRow): string {

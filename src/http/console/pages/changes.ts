@@ -1,11 +1,15 @@
+import type { Pool } from 'pg'
 import { z } from 'zod'
 import { CHANGE_LIST } from '#src/inventory/history/changes-list.ts'
+import { isAnythingRead } from '#src/inventory/history/history-start.ts'
 import { suggest } from '#src/inventory/history/known-words.ts'
+import { RESOURCES } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { asksForAll, narrowed } from '../page.ts'
 import { changeBadge, changedLink, pathOf, personLink } from '../parts/changes.ts'
 import { differencesList, openRoom } from '../parts/differences.ts'
 import { historyNote } from '../parts/history-note.ts'
+import { latenessNote } from '../parts/lateness-note.ts'
 import { listPage } from '../parts/list-page.ts'
 import { CursorInstant, CursorText } from '../parts/paging.ts'
 import { observed } from '../parts/runs.ts'
@@ -27,10 +31,13 @@ export const changes = listPage({
   title: 'Changes',
   list: () => CHANGE_LIST,
   place: Place,
-  async beside({ query, reader, target: { timezone } }, { next, examinedTo, filter }) {
+  async beside(request, { rows, next, examinedTo, filter }) {
+    const { query, reader, target } = request
+    const { timezone } = target
     const room = openRoom()
     return {
-      above: html`<p><a href="/changes/compare">Compare two moments or nights</a> · <a href="/changes/editors">Who edits most</a></p>`,
+      above: html`<p><a href="/changes/compare">Compare two moments or nights</a> · <a href="/changes/editors">Who edits most</a></p>
+${filter.until ? null : await latenessNote(request, RESOURCES)}`,
       columns: [
         {
           head: 'Observed',
@@ -49,15 +56,16 @@ export const changes = listPage({
       ],
       below: html`${examinedTo ? examinedNote(examinedTo, timezone) : null}
 ${next ? null : await historyNote(reader, filter.since, timezone)}`,
-      empty: emptyOf(examinedTo, query),
+      empty: rows.length === 0 ? await emptyOf(reader, examinedTo, query) : null,
       suggest: () => suggest(reader, 'alert-rules', { by: filter.by }),
     }
   },
 })
 
-function emptyOf(examinedTo: Date | null, query: URLSearchParams): Html | null {
+async function emptyOf(reader: Pool, examinedTo: Date | null, query: URLSearchParams): Promise<Html | null> {
   if (examinedTo) return html`Nothing found so far. The next page looks further back.`
-  return asksForAll(query) ? null : html`No change matches. <a href="${PATH}">Show all changes</a>.`
+  if (asksForAll(query)) return (await isAnythingRead(reader)) ? html`No change is known.` : null
+  return html`No change matches. <a href="${PATH}">Show all changes</a>.`
 }
 
 function examinedNote(examinedTo: Date, timezone: string): Html {

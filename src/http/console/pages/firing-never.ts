@@ -40,7 +40,7 @@ export const firingNever = listPage({
   list: () => NEVER_FIRED,
   beside: async request => ({
     above: html`${firingPages(PATH, request)}
-${await latenessNote(request, 'alert-rules')}
+${await latenessNote(request, ['alert-rules'])}
 <p>Enabled rules that were never seen firing, and for how long they were there and enabled, also while nothing was read. An alert that began and ended between two polls was not seen.</p>`,
     columns: [
       { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },

@@ -72,5 +72,5 @@ export async function momentNote(
   const { timezone } = request.target
   if (asOf && asOf <= new Date())
     return html`<p class="notice">As it was known at ${time(asOf, timezone)}.</p>`
-  return html`${asOf ? html`<p class="notice warn">This moment is in the future: what is shown is the current state.</p>` : null}${await latenessNote(request, resource)}`
+  return html`${asOf ? html`<p class="notice warn">This moment is in the future: what is shown is the current state.</p>` : null}${await latenessNote(request, [resource])}`
 }

@@ -71,7 +71,7 @@ export async function firingTabs(path: FiringPath, request: PageRequest, shown?:
   return html`${firingPages(path, request)}
 ${periods(path, query.get('hours'), query.get('account') || null)}
 ${accountForm(path, query, target.accounts)}
-${await latenessNote(request, 'alert-rules', shown)}`
+${await latenessNote(request, ['alert-rules'], shown)}`
 }
 
 /** The links between these pages alone. */
