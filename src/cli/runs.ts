@@ -22,7 +22,7 @@ export function addRuns(program: Command): void {
     .option('--all', 'show every row whose removal it holds')
     .option('--json', 'print one JSON object')
     .action((id: bigint, options: Options) =>
-      withFerry('read', async ({ pool }) => (await import('./runs/show.ts')).showRun(pool, id, options)),
+      withFerry('read', async ferry => (await import('./runs/show.ts')).showRun(ferry, id, options)),
     )
   addActOptions(
     runs

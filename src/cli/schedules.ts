@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Config } from '#src/config.ts'
 import type { Ferry } from '#src/ferry.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import { duration } from '#src/model/duration.ts'
@@ -30,7 +31,7 @@ export function addSchedules(program: Command): void {
       .option('--json', 'print one JSON object per schedule')
       .action((name: string, options: Options) =>
         withAccounts('create', async (ferry, context) => {
-          if (options.account !== undefined) accountsOf(context.config, options.account)
+          await expectAccount(ferry, context.config, name, options.account)
           const keys = await act(ferry, name, options.account, actedBy(options))
           for (const key of keys) {
             if (options.json) printJson(key)
@@ -53,6 +54,18 @@ export function addSchedules(program: Command): void {
   each('resume', 'run it on schedule again', resume, 'resumed')
 }
 
+/** What is paused may be resumed without the settings of its account. */
+async function expectAccount(
+  { pool }: Ferry,
+  config: Config,
+  name: string,
+  account: string | undefined,
+): Promise<void> {
+  if (account === undefined) return
+  const { listPausedAccounts } = await import('#src/schedules/control.ts')
+  if (!(await listPausedAccounts(pool, name)).includes(account)) accountsOf(config, account)
+}
+
 type Act = (ferry: Ferry, name: string, account: string | undefined, by: ActedBy) => Promise<Acted[]>
 
 /** A schedule that was acted on. `wasPaused` is set when it was resumed. */
@@ -72,10 +85,12 @@ export async function loadSchedules(ferry: Ferry): Promise<ScheduleRow[]> {
   return listSchedules(ferry.pool, await schedulesIn(ferry))
 }
 
-async function schedulesIn(ferry: Ferry): Promise<Schedule[]> {
+/** Those of the accounts in the settings, and of the one that is named. */
+async function schedulesIn(ferry: Ferry, account?: string): Promise<Schedule[]> {
   const { defineSchedules } = await import('#jobs/schedules.ts')
   const { schedulesOf } = await import('#src/schedules/definition.ts')
-  return schedulesOf(defineSchedules(ferry), ferry.accounts.keys())
+  const accounts = new Set([...ferry.accounts.keys(), ...(account === undefined ? [] : [account])])
+  return schedulesOf(defineSchedules(ferry), accounts)
 }
 
 export function printSchedules(schedules: readonly ScheduleRow[]): void {
@@ -122,5 +137,5 @@ async function resume(
   by: ActedBy,
 ): Promise<Acted[]> {
   const { resumeSchedule } = await import('#src/schedules/control.ts')
-  return resumeSchedule(ferry.pool, await schedulesIn(ferry), name, account, by)
+  return resumeSchedule(ferry.pool, await schedulesIn(ferry, account), name, account, by)
 }

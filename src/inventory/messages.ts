@@ -36,7 +36,7 @@ export const KEY_CHANGED =
   'the app_key was replaced while this was listed, and another key may see other rows'
 
 export function skippedFor(holder: string): string {
-  return `${holder} is syncing this inventory now; see \`ferry runs list\``
+  return `${holder} was syncing this inventory; see \`ferry runs list\``
 }
 
 /** What a run that was applied says of the rows that were not listed; null if it removed them all. */

@@ -83,7 +83,9 @@ export function troubleInWords(trouble: Trouble): string {
     case 'partial':
       return `the last listing was not complete${withCode}.${details}${alone}`
     case 'running':
-      return 'a run is under way and has not ended yet.'
+      return trouble.hasWorker
+        ? 'a run is under way and has not ended yet.'
+        : `a run has not ended, and no worker has account ${account} now. Unless \`ferry sync\` is reading, it is lost: start \`ferry worker\` with that account in its settings.`
     case 'paused':
       return `its schedule is paused: \`ferry schedules resume ${schedule} --account ${account}\` lets it go on.`
     case 'clock set back':

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import { recordActs } from '#src/db/audit.ts'
-import { and, drizzleOf, eq, or, sql } from '#src/db/drizzle.ts'
+import { and, drizzleOf, eq, isNull, or, sql } from '#src/db/drizzle.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { onlyRow } from '#src/db/rows.ts'
 import type { ActedBy, Action } from '#src/model/act.ts'
@@ -114,13 +114,23 @@ export function resumeSchedules(
   })
 }
 
-/** Returns the accounts whose schedule of this name is paused. */
-export async function listPausedAccounts(client: PoolClient, schedule: string): Promise<string[]> {
-  const paused = await drizzleOf(client)
-    .select({ account: schedulePauses.account })
-    .from(schedulePauses)
-    .where(eq(schedulePauses.schedule, schedule))
-  return paused.map(({ account }) => account)
+/** Returns the accounts whose schedule of this name is paused, those without settings here too. */
+export async function listPausedAccounts(client: Pool | PoolClient, name: string): Promise<string[]> {
+  const paused = await listPauses(client)
+  return paused.filter(({ schedule }) => schedule === name).map(({ account }) => account)
+}
+
+/** Whether a slot that a worker took, or that somebody asked for, has not ended. */
+export async function isAnySlotOpen(client: Pool | PoolClient): Promise<boolean> {
+  const { slot, done_at } = scheduleSlots
+  const open = await drizzleOf(client).select({ slot }).from(scheduleSlots).where(isNull(done_at)).limit(1)
+  return open.length > 0
+}
+
+/** Returns every schedule that is paused, by name and account. */
+export function listPauses(client: Pool | PoolClient): Promise<ScheduleKey[]> {
+  const { schedule, account } = schedulePauses
+  return drizzleOf(client).select({ schedule, account }).from(schedulePauses).orderBy(schedule, account)
 }
 
 function select(schedules: readonly Schedule[], name: string, account?: string): ScheduleKey[] {

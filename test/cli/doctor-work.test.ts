@@ -7,23 +7,8 @@ import { ageImport } from '#test/support/age-import.ts'
 import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { ageRuns } from '#test/support/runs.ts'
 import { stageRows } from '#test/support/staged.ts'
+import { commandsIn, examine } from './examine.ts'
 import { type Cli, openCli, syncAs } from './open-cli.ts'
-import { jsonLines } from './run-ferry.ts'
-
-type Line = { readonly status: string; readonly found: string; readonly whatToDo?: string }
-
-/** What doctor says of one thing, and its exit code. */
-async function examine(
-  cli: Cli,
-  check: string,
-): Promise<{ readonly code: number | null; readonly lines: Line[] }> {
-  const ended = await cli.ferryRun('doctor --json')
-  const lines = jsonLines(ended).filter(finding => finding.check === check)
-  return { code: ended.code, lines: lines as unknown as Line[] }
-}
-
-/** Every command that a text names. */
-const commandsIn = (text = '') => [...text.matchAll(/`(ferry [^`]+)`/g)].map(match => match[1] ?? '')
 
 describe('an import that waits for a person', () => {
   test.for([
@@ -182,23 +167,6 @@ describe('an inventory', () => {
       'ferry sync alert-rules --account default',
     ])
   })
-})
-
-test('a schedule that is paused is named with the command that resumes it', async () => {
-  await using cli = await openCli()
-  await cli.ferryRun('schedules pause poll-alert-rules')
-  await cli.ferryRun('schedules pause prune')
-  const { code, lines } = await examine(cli, 'schedules')
-  expect(lines.map(({ status, found }) => [status, found])).toEqual([
-    ['warn', 'poll-alert-rules of account default is paused'],
-    ['warn', 'prune is paused'],
-  ])
-  expect(code).toBe(0)
-  for (const { whatToDo } of lines) {
-    const [resume] = commandsIn(whatToDo)
-    expect(await cli.ferryRun(resume?.replace('ferry ', '') ?? '')).toMatchObject({ code: 0 })
-  }
-  expect((await examine(cli, 'schedules')).lines).toMatchObject([{ status: 'ok' }])
 })
 
 describe('workers', () => {

@@ -54,7 +54,7 @@ test('of a held run, `runs show` says who decides, and that nobody has to once i
   for (const id of cli.sandbox.state.rules.ids()) cli.sandbox.state.removeRule(id)
   await cli.sync()
   expect((await cli.ferryRun('runs show 2')).stdout).toMatch(
-    /Removals held: 12\. `ferry runs approve 2` removes them\. `ferry runs reject 2` keeps them\./,
+    /Removals held: 12\. `ferry runs approve 2` removes them, `ferry runs reject 2` keeps them\./,
   )
   expect((await cli.ferryRun('runs reject 2')).code).toBe(0)
   expect(await nextOf(cli, 2)).toMatch(
@@ -78,7 +78,33 @@ test('what a run of an account that is in no settings here holds is not approved
   expect(found?.whatToDo).toBe(
     '`ferry runs show 2` lists them, `ferry runs reject 2` keeps them. Account eu is not in the settings here: `ferry runs approve 2` removes them where it is.',
   )
+  const { stdout } = await cli.ferryRun('runs show 2')
+  expect(stdout).toContain(
+    'Removals held: 12. `ferry runs reject 2` keeps them. Account eu is not in the settings here: `ferry runs approve 2` removes them where it is.',
+  )
   expect((await cli.ferryRun('runs reject 2')).code).toBe(0)
+  await syncAs(cli, 'eu', { wrongKey: true })
+  expect(await nextOf(cli, 3)).toBe(
+    'Account eu is not in the settings here: `ferry sync alert-rules --account eu` tries again now where it is.',
+  )
+})
+
+const TOKEN = '00000000-0000-4000-8000-000000000007'
+
+test('of a run that has not ended, `runs show` says whether somebody works on it', async () => {
+  await using cli = await openCli({ rules: 3 })
+  await cli.sync()
+  await cli.query(
+    `update ferry.sync_runs set status = 'running', finished_at = null, lease_token = '${TOKEN}' where id = 1`,
+  )
+  expect(await nextOf(cli, 1)).toMatch(
+    /^Its worker is gone, or stands still\. .*`ferry worker` starts one\.$/,
+  )
+  await cli.query(
+    `insert into ferry.leases (name, holder, token, acquired_at, expires_at)
+     values ('sync:default:alert-rules', 'w', '${TOKEN}', now(), now() + interval '1 min')`,
+  )
+  expect(await nextOf(cli, 1)).not.toContain('ferry')
 })
 
 test('a listing that was complete before a failed run does not make up for it', async () => {

@@ -107,7 +107,7 @@ describe('ferry runs', () => {
     await cli.sync()
     const { stdout } = await cli.ferryRun('runs show 2')
     expect(stdout).toContain(
-      'Removals held: 12. `ferry runs approve 2` removes them. `ferry runs reject 2` keeps',
+      'Removals held: 12. `ferry runs approve 2` removes them, `ferry runs reject 2` keeps',
     )
     const { name, folder_id } = held
     const [run] = jsonLines(await cli.ferryRun('runs show 2 --json'))
@@ -132,7 +132,7 @@ describe('ferry runs', () => {
     const { stdout } = await cli.ferryRun('runs show 2')
     expect(stdout).toContain('12 of 13 rows are gone from the listing')
     expect(stdout).toContain(
-      'Removals held: 13 now, as run 3 found them. `ferry runs approve 3` removes them.',
+      'Removals held: 13 now, as run 3 found them. `ferry runs approve 3` removes them,',
     )
     expect(stdout).toContain(
       'Run 2 did not hold 1 of them. `ferry runs approve 2` and `reject 2` are about the 12 others.',

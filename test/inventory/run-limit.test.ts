@@ -50,7 +50,7 @@ test('a run that waits for another one waits no longer than a run may take, and 
   )
   expect(second).toMatchObject({
     status: 'skipped',
-    message: expect.stringContaining('is syncing this inventory now'),
+    message: expect.stringContaining('was syncing this inventory'),
   })
   clearTimeout(timer)
   stop.abort(new Error('enough'))

@@ -251,7 +251,7 @@ async function* openHolds({ pool, config }: Ferry): AsyncGenerator<Finding> {
       check: 'holds',
       status: 'warn',
       found: `account ${account}, ${resource}: the removal of ${counted(rows, 'row')} waits for a decision`,
-      whatToDo: nextOfHold(lastRun, account, isConfigured(config, account)),
+      whatToDo: nextOfHold(lastRun, account, isConfigured(config, account), 'not shown'),
       exit: EXIT.undecided,
     }
   }

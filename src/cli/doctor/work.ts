@@ -11,6 +11,7 @@ import { countUndelivered, undeliveredInWords } from '#src/notify/list-events.ts
 import { checkQueue } from '#src/queue/check.ts'
 import { QueueHasNoTables } from '#src/queue/refused.ts'
 import { explainLateness, type Freshness, isLate, loadFreshness } from '#src/reports/freshness.ts'
+import { isAnySlotOpen, listPauses } from '#src/schedules/control.ts'
 import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
 import { BACKFILLS } from '#src/worker/backfills.ts'
 import { isConfigured } from '../accounts.ts'
@@ -55,21 +56,44 @@ function lateFinding(freshness: Freshness, maySyncHere: boolean): Finding {
   }
 }
 
-/** Yields the schedules that are paused. They do not run until they are resumed. */
+/** Yields the schedules that are paused, which do not run until they are resumed, and those that failed last time. */
 export async function* scheduleFindings(ferry: Ferry): AsyncGenerator<Finding> {
-  const paused = (await loadSchedules(ferry)).filter(schedule => schedule.paused)
-  for (const { name, account } of paused) {
-    const isOfAll = account === EVERY_ACCOUNT
+  const known = await loadSchedules(ferry)
+  const paused = await listPauses(ferry.pool)
+  const failed = known.filter(({ lastOutcome }) => lastOutcome === 'failed')
+  for (const { schedule, account } of paused) {
     yield {
       check: 'schedules',
       status: 'warn',
-      found: `${name}${isOfAll ? '' : ` of account ${account}`} is paused`,
+      found: `${scheduleOf(schedule, account)} is paused`,
       whatToDo:
-        `\`ferry schedules resume ${name}${isOfAll ? '' : ` --account ${account}`}\` runs it again; ` +
+        `\`ferry schedules resume ${schedule}${optionOf(account)}\` runs it again; ` +
         '`ferry audit --action pause` shows who paused it, and why.',
     }
   }
-  if (paused.length === 0) yield { check: 'schedules', status: 'ok', found: 'none is paused' }
+  for (const { name, account } of failed) {
+    yield {
+      check: 'schedules',
+      status: 'warn',
+      found: `${scheduleOf(name, account)} failed the last time that it ran`,
+      whatToDo: `The log of the worker says why. \`ferry schedules run ${name}${optionOf(account)}\` tries again now.`,
+    }
+  }
+  if (paused.length + failed.length === 0) {
+    yield {
+      check: 'schedules',
+      status: 'ok',
+      found: 'none is paused, and none failed the last time that it ran',
+    }
+  }
+}
+
+function scheduleOf(name: string, account: string): string {
+  return account === EVERY_ACCOUNT ? name : `${name} of account ${account}`
+}
+
+function optionOf(account: string): string {
+  return account === EVERY_ACCOUNT ? '' : ` --account ${account}`
 }
 
 const START = '`ferry up` or `ferry worker` starts one.'
@@ -135,9 +159,9 @@ export async function* backfillFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGen
   }
 }
 
-/** Whether an import waits to be sent, or an inventory is older than its freshness target. */
+/** Whether an import waits to be sent, an inventory is older than its freshness target, or somebody asked for a schedule to run now. */
 async function isWorkDue(pool: Pool): Promise<boolean> {
-  if (await isAnyImportActive(pool)) return true
+  if ((await isAnyImportActive(pool)) || (await isAnySlotOpen(pool))) return true
   return (await loadFreshness(pool)).some(({ state }) => state === 'late')
 }
 

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { cellsOf } from '#src/db/list.ts'
+import type { Ferry } from '#src/ferry.ts'
 import {
   type CallRow,
   type HeldRow,
@@ -12,12 +13,14 @@ import {
   NEW_VALUES,
   NO_ANSWER,
   NO_LONGER_STORED,
+  nextOfHold,
   nextOfRun,
   noCallOf,
   QUARANTINED_ROWS,
 } from '#src/inventory/runs/next-steps.ts'
 import { RUN_LIST } from '#src/inventory/runs/runs-list.ts'
 import { duration } from '#src/model/duration.ts'
+import { isConfigured } from '../accounts.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { printOne } from '../list-command.ts'
@@ -27,7 +30,11 @@ import { emphasised, fits, harmless, instant, print, printJson, printTable } fro
 type Options = { json?: true; all?: true }
 
 /** Prints everything known about one run. */
-export async function showRun(pool: Pool, id: bigint, options: Options): Promise<ExitCode> {
+export async function showRun(
+  { pool, config }: Pick<Ferry, 'pool' | 'config'>,
+  id: bigint,
+  options: Options,
+): Promise<ExitCode> {
   const found = await findRun(pool, id)
   const { run, quarantined, drift, newValues, hold, calls } = found
   const held = hold ? await loadHeldRows(pool, run, hold.ids) : []
@@ -35,20 +42,22 @@ export async function showRun(pool: Pool, id: bigint, options: Options): Promise
     const { ids: heldIds = [], added: heldLater = [], lastRun: heldByRun = null } = hold ?? {}
     const more = { drift, newValues, heldIds, heldLater, heldByRun, calls, held }
     printJson({ ...run, quarantinedRows: quarantined, ...more })
-  } else printRun(found, held, options)
+  } else printRun(found, held, isConfigured(config, run.account), options)
   return EXIT.done
 }
 
 function printRun(
-  { run, quarantined, drift, newValues, hold, calls, folders, completeSince }: RunDetails,
+  { run, quarantined, drift, newValues, hold, calls, standing }: RunDetails,
   held: readonly HeldRow[],
+  isHere: boolean,
   options: Options,
 ): void {
   printOne(cellsOf(RUN_LIST.columns, run))
   if (run.message !== null) print(`\n${harmless(run.message)}`)
-  if (hold) printHeld(run.run, hold, held, options)
-  else {
-    const next = nextOfRun({ ...run, folders, completeSince })
+  if (hold) {
+    printHeld(run.run, hold, held, nextOfHold(hold.lastRun, run.account, isHere, 'shown'), options)
+  } else {
+    const next = nextOfRun(run, standing, isHere)
     if (next !== '') print(`\n${next}`)
   }
   if (run.quarantined > 0) {
@@ -112,19 +121,18 @@ export function printCalls(calls: readonly CallRow[], none: string): void {
 const HELD_SHOWN = 20
 
 /**
- * Prints the rows that the hold of a run has now. Those that the run did not hold come first.
+ * Prints the rows that the hold of a run has now, and how they are decided about. Those that the run did not hold come first.
  */
 export function printHeld(
   run: bigint,
   { ids, lastRun, added }: NonNullable<RunDetails['hold']>,
   held: readonly HeldRow[],
+  decision: string,
   options: { all?: true },
 ): void {
   const seen = ids.length - added.length
   const rows = lastRun === run ? `${ids.length}` : `${ids.length} now, as run ${lastRun} found them`
-  print(
-    `\n${emphasised('Removals held')}: ${rows}. \`ferry runs approve ${lastRun}\` removes them. \`ferry runs reject ${lastRun}\` keeps them.`,
-  )
+  print(`\n${emphasised('Removals held')}: ${rows}. ${decision}`)
   if (added.length > 0) {
     const only =
       seen === 0 ? '' : ` \`ferry runs approve ${run}\` and \`reject ${run}\` are about the ${seen} others.`

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { and, asc, desc, drizzleOf, eq, gte, isNotNull, lt } from '#src/db/drizzle.ts'
-import { findAll, findColumn, Int8 } from '#src/db/rows.ts'
+import { findAll, findOne, Int8 } from '#src/db/rows.ts'
 import { platformCalls } from '#src/db/schema.ts'
 import { type Hold, loadHeldIds, loadOpenHold } from '#src/inventory/holds/holds.ts'
 import {
@@ -11,9 +11,10 @@ import {
   type QuarantineReason,
 } from '#src/inventory/read/quarantine.ts'
 import { contractDrift, syncRuns as runs, seenValues } from '#src/inventory/schema.ts'
-import { coversFolders, Scope } from '#src/inventory/scope.ts'
+import { coversFolders } from '#src/inventory/scope.ts'
 import type { Inventory, Resource } from '#src/model/resource.ts'
 import type { RunStatus } from '#src/model/run.ts'
+import type { RunStanding } from './next-steps.ts'
 
 /** A run of the ledger under the names that programs are shown. */
 const RUN = {
@@ -113,10 +114,7 @@ export type RunDetails = {
   /** The hold that the run made or updated, as it is now, while it is open. */
   readonly hold: Hold | null
   readonly calls: readonly CallRow[]
-  /** The folders it listed, as text; null where the inventory has none. */
-  readonly folders: readonly string[] | null
-  /** The first run after it that applied a complete listing of the inventory. */
-  readonly completeSince: bigint | null
+  readonly standing: RunStanding
 }
 
 /** Returns a run that was applied; null for any other. */
@@ -133,16 +131,15 @@ export async function findAppliedRun(pool: Pool, id: bigint) {
 export async function loadRun(pool: Pool, id: bigint): Promise<RunDetails | null> {
   const [run] = await drizzleOf(pool).select(RUN).from(runs).where(eq(runs.id, id))
   if (!run) return null
-  const [quarantined, drift, newValues, hold, calls, completeSince] = await Promise.all([
+  const [quarantined, drift, newValues, hold, calls, standing] = await Promise.all([
     loadQuarantined(pool, id),
     listDrift(pool, id),
     listNewValues(pool, id),
     loadOpenHold(pool, id),
     listCalls(pool, id),
-    findCompleteSince(pool, run),
+    loadStanding(pool, run),
   ])
-  const folders = Scope.safeParse(run.scope).data?.folders ?? null
-  return { run, quarantined, drift, newValues, hold, calls, folders, completeSince }
+  return { run, quarantined, drift, newValues, hold, calls, standing }
 }
 
 export type ReadableDetails = {
@@ -151,43 +148,47 @@ export type ReadableDetails = {
   readonly drift: readonly DriftField[]
   readonly newValues: readonly NewValue[]
   readonly heldIds: readonly string[]
-  readonly completeSince: bigint | null
+  readonly standing: RunStanding
 }
 
 /** One run as the role that only reads may see it, without its calls; null if no run has this id. */
 export async function loadReadableRun(pool: Pool, id: bigint): Promise<ReadableDetails | null> {
   const [run] = await drizzleOf(pool).select(READABLE_RUN).from(runs).where(eq(runs.id, id))
   if (!run) return null
-  const [quarantined, drift, newValues, heldIds, completeSince] = await Promise.all([
+  const [quarantined, drift, newValues, heldIds, standing] = await Promise.all([
     run.quarantined === 0 ? [] : loadQuarantineReasons(pool, id),
     listDrift(pool, id),
     listNewValues(pool, id),
     run.status === 'held' ? loadHeldIds(pool, id) : [],
-    findCompleteSince(pool, run),
+    loadStanding(pool, run),
   ])
-  return { run, quarantined, drift, newValues, heldIds, completeSince }
+  return { run, quarantined, drift, newValues, heldIds, standing }
 }
 
-const MAY_BE_MADE_UP_FOR: readonly RunStatus[] = ['failed', 'partial']
+const Standing = z.object({
+  folders: z.array(z.string()).nullable(),
+  completeSince: Int8.nullable(),
+  isUnderWay: z.boolean(),
+})
 
-/**
- * Returns the first run after this one that applied a complete listing of the same inventory, of its folders at least; null also for
- * a run that nothing has to make up for.
- */
-async function findCompleteSince(
+/** A later run makes up for one that failed or was partial, if it listed the folders of that one at least. */
+function loadStanding(
   pool: Pool,
   { account, resource, run, status }: Inventory & { readonly run: bigint; readonly status: RunStatus },
-): Promise<bigint | null> {
-  if (!MAY_BE_MADE_UP_FOR.includes(status)) return null
-  const [later] = await findColumn(
+): Promise<RunStanding> {
+  return findOne(
     pool,
-    Int8,
-    `select c.id from ferry_internal.run_folders r join ferry_internal.complete_runs c
-       on c.id > r.id and ${coversFolders('c.folders', 'r.folders')}
-     where r.id = $1 and c.account = $2 and c.inventory = $3 order by c.id limit 1`,
-    [run, account, resource],
+    Standing,
+    `select nullif(r.folders, 'null') as folders,
+       case when $4 in ('failed', 'partial') then (
+         select c.id from ferry_internal.complete_runs c
+         where c.id > r.id and ${coversFolders('c.folders', 'r.folders')} and c.account = $2 and c.inventory = $3
+         order by c.id limit 1) end as complete_since,
+       $4 = 'running' and exists (
+         select from ferry.work_under_way w where w.kind = 'run' and w.number = r.id) as is_under_way
+     from ferry_internal.run_folders r where r.id = $1`,
+    [run, account, resource, status],
   )
-  return later ?? null
 }
 
 export type DriftField = Awaited<ReturnType<typeof listDrift>>[number]

@@ -3,23 +3,32 @@ import { type NextStep, stepsInWords } from '#src/model/next-step.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import type { RunStatus } from '#src/model/run.ts'
 
-/** What decides what a person may do about a run that has no open hold. */
-export type RunStanding = Inventory & {
-  readonly status: RunStatus
-  /** The folders it listed, as text; null where the inventory has none, or they are not known. */
+/** What decides, beside its status, what a person may do about a run that has no open hold. */
+export type RunStanding = {
+  /** The folders it listed, as text; null where the inventory has none. */
   readonly folders: readonly string[] | null
   /** The first run after it that applied a complete listing. */
   readonly completeSince: bigint | null
+  /** Whether somebody is working on it. */
+  readonly isUnderWay: boolean
 }
 
 /**
  * Says what a person may do about a run that did not apply all of a listing, and whether anything has to be done at all. The
  * command line and the console say these. Empty if the run succeeded, is under way or was skipped.
  */
-export function nextOfRun(of: RunStanding): string {
-  const { status, completeSince } = of
-  switch (status) {
+export function nextOfRun(
+  run: Inventory & { readonly status: RunStatus },
+  { folders, completeSince, isUnderWay }: RunStanding,
+  isConfigured: boolean,
+): string {
+  switch (run.status) {
     case 'running':
+      if (isUnderWay) return ''
+      return (
+        'Its worker is gone, or stands still. A live worker marks the run as failed, within a minute, and ' +
+        'reads the inventory again if it has the account: `ferry worker` starts one.'
+      )
     case 'succeeded':
     case 'skipped':
       return ''
@@ -31,21 +40,33 @@ export function nextOfRun(of: RunStanding): string {
     case 'failed':
     case 'partial':
       return completeSince === null
-        ? stepsInWords([syncAgain(of)])
+        ? whereConfigured(run.account, isConfigured, syncAgain(run, folders))
         : `Run ${completeSince} has listed the inventory completely since: nothing is left to do.`
   }
 }
 
 /** Says by which commands a person decides about the removals that a run holds. What is gone can be looked for only where the account is. */
-export function nextOfHold(run: bigint | string, account: string, isConfigured: boolean): string {
+export function nextOfHold(
+  run: bigint | string,
+  account: string,
+  isConfigured: boolean,
+  are: 'shown' | 'not shown',
+): string {
   const show = { command: `ferry runs show ${run}`, does: 'lists them' }
   const approve = { command: `ferry runs approve ${run}`, does: 'removes them' }
   const reject = { command: `ferry runs reject ${run}`, does: 'keeps them' }
-  if (isConfigured) return stepsInWords([show, approve, reject])
-  return `${stepsInWords([show, reject])} Account ${account} is not in the settings here: \`${approve.command}\` ${approve.does} where it is.`
+  const first = are === 'shown' ? [] : [show]
+  if (isConfigured) return stepsInWords([...first, approve, reject])
+  return `${stepsInWords([...first, reject])} ${whereConfigured(account, isConfigured, approve)}`
 }
 
-function syncAgain({ account, resource, folders }: RunStanding): NextStep {
+/** A step that needs the key of an account. */
+function whereConfigured(account: string, isConfigured: boolean, step: NextStep): string {
+  if (isConfigured) return stepsInWords([step])
+  return `Account ${account} is not in the settings here: \`${step.command}\` ${step.does} where it is.`
+}
+
+function syncAgain({ account, resource }: Inventory, folders: RunStanding['folders']): NextStep {
   const named = (folders ?? []).filter(folder => folder !== `${EVERY_FOLDER}`)
   const options = [`--account ${account}`, ...named.map(folder => `--folder ${folder}`)]
   return { command: `ferry sync ${resource} ${options.join(' ')}`, does: 'tries again now' }

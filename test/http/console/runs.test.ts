@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addRun, ageRuns } from '#test/support/runs.ts'
+import { addRun, ageRuns, NEW_RUN } from '#test/support/runs.ts'
 import { BOTH_TOKENS, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 import { HOSTILE, hrefsOf } from './page-text.ts'
 
@@ -41,6 +41,19 @@ describe('the runs of the ledger', () => {
     expect(await runsAt('since=yesterday')).toContain('The address is wrong: since: write a time such as')
     expect(await runsAt('after=WyIxOyJd')).toContain('The address is wrong: after: ')
     expect((await harness.page('/ledger?inventory=mcp')).status).toBe(400)
+  })
+
+  test('that failed are told how they are tried again: with their folders, and where their account is', async () => {
+    await using harness = await openConsoleHarness({}, { rules: 3 })
+    await addRun(harness.ferry.pool, {
+      scope: { ...NEW_RUN.scope, folders: ['77', '78'] },
+      end: { status: 'failed' },
+    })
+    await addRun(harness.ferry.pool, { account: 'other', end: { status: 'failed' } })
+    const next = async (run: number) => (await harness.page(`/ledger/runs/${run}`)).text
+    expect(await next(1)).toContain('ferry sync alert-rules --account default --folder 77 --folder 78')
+    expect(await next(2)).toContain('Account other is not in the settings here: ')
+    expect(await next(1)).not.toContain('is not in the settings')
   })
 
   test('are shown page by page, each run once', async () => {

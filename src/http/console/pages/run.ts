@@ -32,14 +32,14 @@ export const run: Page = {
   path: '/ledger/runs/:id',
   section: 'ledger',
   access: 'read',
-  async render({ params, reader, target: { timezone } }) {
+  async render({ params, reader, target: { accounts, timezone } }) {
     const id = idOf(params.id)
     const details = id === null ? null : await loadReadableRun(reader, id)
     if (id === null || !details) return null
     const { calls, next } = await listCallLog(reader, SHOWN, { run: id })
     const { status } = details.run
     const body = html`${ledgerTabs('/ledger')}
-${held(details) ?? whatIsNext(details)}
+${held(details) ?? whatIsNext(details, accounts)}
 ${summary(details, timezone)}
 ${quarantine(details)}
 ${details.drift.length === 0 ? null : table(NEW_FIELDS, DRIFT_COLUMNS, details.drift, html``)}
@@ -96,8 +96,8 @@ function held({ run, heldIds }: ReadableDetails): Html | null {
 }
 
 /** What a person may do about a run that holds nothing. */
-function whatIsNext({ run, completeSince }: ReadableDetails): Html | null {
-  const words = nextOfRun({ ...run, folders: null, completeSince })
+function whatIsNext({ run, standing }: ReadableDetails, accounts: readonly string[]): Html | null {
+  const words = nextOfRun(run, standing, accounts.includes(run.account))
   return words === '' ? null : html`<p class="notice">${sentence(words)}</p>`
 }
 
