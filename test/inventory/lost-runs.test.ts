@@ -2,15 +2,18 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { OpenCopy } from '#src/db/copy.ts'
 import { acquireLease, fenceWithLease, type Lease } from '#src/db/leases.ts'
+import { listCallLog } from '#src/db/list-calls.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { finishRun, NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
-import { failLostRuns, leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
+import { failLostRuns, failRunsBefore, leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
 import { expireLeases, leasesOf, takeOverLeases } from '#test/support/leases.ts'
 import { NEW_RUN } from '#test/support/runs.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
 const log = pino({ level: 'silent' })
+
+const OTHER_RUN = { ...NEW_RUN, resource: 'mcp-servers' } as const
 
 /** The lease of the inventory of `NEW_RUN`. */
 async function acquired(store: TestStore, holder: string, lifeMs?: number): Promise<Lease> {
@@ -43,6 +46,30 @@ test('a worker that was suspended has its lease again if nobody took it over, an
   await inTransaction(store.pool, client => fenceWithLease(client, lease))
   expect(lease.signal.aborted).toBe(false)
   await lease.release()
+})
+
+test('the calls that a lost run was waiting for are found among those without an answer, and no others', async () => {
+  for (const end of ['reconciled', 'taken over']) {
+    await using store = await openTestStore()
+    const dead = await acquired(store, 'dead')
+    const [lost, other] = [
+      await startRun(store.pool, NEW_RUN, dead),
+      await startRun(store.pool, OTHER_RUN, dead),
+    ]
+    await store.pool.query(
+      `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, finished, run_id) values
+         ('a', 'default', 'list-alert-rules', now(), now(), null, $1), ('a', 'default', 'list-alert-rules', now(), now(), now(), $1),
+         ('a', 'default', 'list-mcp-servers', now(), now(), null, $2)`,
+      [lost, other],
+    )
+    await store.pool.query('update ferry.sync_runs set finished_at = now() where id = $1', [other])
+    await expireLeases(store.pool, 60_000)
+    if (end === 'reconciled') expect(await failLostRuns(store.pool)).toHaveLength(1)
+    else await failRunsBefore(store.pool, NEW_RUN, '00000000-0000-4000-8000-000000000001')
+    const { calls } = await listCallLog(store.pool, 9, { refused: true })
+    expect(calls).toMatchObject([{ errorCode: 'WorkerLost', finished: null, run: `${lost}` }])
+    await dead.release()
+  }
 })
 
 test('a run whose lease has another holder is called lost', async () => {

@@ -23,10 +23,16 @@ export function reclaimImport(
     const { resend } = await lockImport(client, importId)
     await findByIndex(client)
     const expired = await findExpired(client, importId)
+    await client.query(NOTE_UNANSWERED, [expired.map(({ id }) => id), WORKER_LOST.errorCode])
     for (const batch of expired) await endClaim(client, batch, decideExpired(batch, resend), WORKER_LOST)
     return expired.length
   })
 }
+
+/** Who looks for calls without an answer finds those that their workers were waiting for. */
+const NOTE_UNANSWERED = `
+  update ferry.platform_calls c set error_code = $2 from ferry.import_batches b
+  where b.id = any ($1) and c.id = b.call_id and c.finished is null`
 
 const LOCK_IF_FREE = 'select from ferry.imports where id = $1 for update skip locked'
 

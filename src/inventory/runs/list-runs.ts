@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { and, asc, desc, drizzleOf, eq, gte, isNotNull, lt } from '#src/db/drizzle.ts'
+import { isHeldInSql } from '#src/db/lease-rows.ts'
 import { findAll, findOne, Int8 } from '#src/db/rows.ts'
 import { platformCalls } from '#src/db/schema.ts'
 import { type Hold, loadHeldIds, loadOpenHold } from '#src/inventory/holds/holds.ts'
@@ -14,6 +15,7 @@ import { contractDrift, syncRuns as runs, seenValues } from '#src/inventory/sche
 import { coversFolders } from '#src/inventory/scope.ts'
 import type { Inventory, Resource } from '#src/model/resource.ts'
 import type { RunStatus } from '#src/model/run.ts'
+import { leaseNameOf } from './lost-runs.ts'
 import type { RunStanding } from './next-steps.ts'
 
 /** A run of the ledger under the names that programs are shown. */
@@ -184,10 +186,9 @@ function loadStanding(
          select c.id from ferry_internal.complete_runs c
          where c.id > r.id and ${coversFolders('c.folders', 'r.folders')} and c.account = $2 and c.inventory = $3
          order by c.id limit 1) end as complete_since,
-       $4 = 'running' and exists (
-         select from ferry.work_under_way w where w.kind = 'run' and w.number = r.id) as is_under_way
+       $4 = 'running' and ${isHeldInSql('$5')} as is_under_way
      from ferry_internal.run_folders r where r.id = $1`,
-    [run, account, resource, status],
+    [run, account, resource, status, leaseNameOf({ account, resource })],
   )
 }
 

@@ -34,9 +34,9 @@ export async function failRunsBefore(
 ): Promise<void> {
   const { account, resource } = inventory
   await drizzleOf(client).execute(
-    failRunsWhere(
+    sql`with ${failRunsWhere(
       sql`account = ${account} and resource = ${resource} and lease_token is distinct from ${token}`,
-    ),
+    )}`,
   )
 }
 
@@ -66,23 +66,29 @@ export async function failLostRuns(
       select * from unnest(${ids}::bigint[], ${names}::text[]) as run (id, lease)
     ), expired as (
       ${expiredInSql(GRACE_MS)}
-    )
-    ${failRunsWhere(sql`exists (
+    ), ${failRunsWhere(sql`exists (
       select from run where run.id = sync_runs.id and (
         not ${isOwnedInSql(sql`run.lease`, sql`lease_token`)}
-        or exists (select from expired e where e.name = run.lease and e.token = lease_token)))`)}
-    returning id, account, resource`)
+        or exists (select from expired e where e.name = run.lease and e.token = lease_token)))`)}`)
   return rowsOf(LostRun, failed)
 }
 
 const LostRun = z.object({ id: z.string(), account: z.string(), resource: z.enum(RESOURCES) })
 
+/** Returns them; who looks for calls without an answer finds those that they were waiting for. */
 function failRunsWhere(condition: SQL): SQL {
   return sql`
-    update ferry.sync_runs
-    set status = 'failed', finished_at = clock_timestamp(), error_code = ${WORKER_LOST.errorCode},
-      message = ${WORKER_LOST.message}
-    where finished_at is null and ${condition}`
+    lost as (
+      update ferry.sync_runs
+      set status = 'failed', finished_at = clock_timestamp(), error_code = ${WORKER_LOST.errorCode},
+        message = ${WORKER_LOST.message}
+      where finished_at is null and ${condition}
+      returning id, account, resource
+    ), unanswered as (
+      update ferry.platform_calls c set error_code = ${WORKER_LOST.errorCode}
+      from lost where c.run_id = lost.id and c.finished is null
+    )
+    select * from lost`
 }
 
 /** The name of the lease under which an inventory is synced: one run at a time. */
