@@ -27,7 +27,7 @@ export type Beside<Row, Of extends Filters, Name extends string> = {
   /** Reads more of each row than the list does, for programs. */
   load?(pool: Pool, filter: Asked<Of>, limit: number): Promise<readonly Row[]>
   /** Prints a note for people beside the rows. */
-  note?(rows: readonly Row[]): Promise<void>
+  note?(rows: readonly Row[], pool: Pool): Promise<void>
 }
 
 /** Adds the command `name` that prints a list: an option for each filter, a table, and JSON. */
@@ -57,7 +57,7 @@ export function addList<Row extends object, Of extends Filters, By extends Order
           narrow: narrow && { row, names: narrow },
         })
         if (given.since instanceof Date) await noteFutureSince(ferry.pool, given.since)
-        if (!json) await note?.(rows)
+        if (!json) await note?.(rows, ferry.pool)
         return EXIT.done
       }),
     )

@@ -9,6 +9,7 @@ import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { idArgument } from './arguments.ts'
 import { type CommandContext, withAccounts, withFerry } from './command-context.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
+import { noteHistoryStart } from './history-note.ts'
 import { addList } from './list-command.ts'
 import { addListOptions, type ListOptions, printList } from './listing.ts'
 import { print, printAside, printJson, printTable } from './output.ts'
@@ -24,7 +25,10 @@ export function addSnapshots(program: Command): void {
   addActOptions(taking)
     .option('--json', 'print one JSON object per account')
     .action((options: Options) => withAccounts('create', (ferry, context) => take(ferry, options, context)))
-  addList(snapshots, 'list', 'every snapshot, newest first', SNAPSHOT_LIST, { row: 'snapshot' })
+  addList(snapshots, 'list', 'every snapshot, newest first', SNAPSHOT_LIST, {
+    row: 'snapshot',
+    note: (_, pool) => noteHistoryStart(pool, undefined),
+  })
   const diff = snapshots
     .command('diff')
     .description(

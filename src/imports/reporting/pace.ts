@@ -111,8 +111,9 @@ export const TAKEN_WITHIN_MS = 10_000
 export function whyWaiting(pace: Pace, limit: LimitState | null): string | null {
   if (pace.behind !== null) {
     const first = `Import ${pace.behind} of the same page goes first`
-    return pace.hasWorker
-      ? first
+    if (pace.hasWorker) return first
+    return pace.isAccountServed === false
+      ? `${first}, and no worker has their account: start \`ferry worker\` with the account in its settings, or cancel both imports`
       : `${first}, and no worker is processing it: start \`ferry worker\`, or cancel that import`
   }
   if (!pace.hasWorker) {

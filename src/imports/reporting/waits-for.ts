@@ -79,7 +79,7 @@ const WAITS_IN_SQL = `i.purged_at is null and (${DECISIONS.map(decision => {
 export function nextInWords(row: SummaryRow): string {
   const steps = stepsInWords(stepsOf(row))
   return waitsFor(row)?.decision === 'confirm'
-    ? `Its page of the console (/imports/${row.id}) confirms it. ${steps}`
+    ? `Its page of the console (/imports/${row.id}) confirms it; without a console, import the file again: this one expires within a day. ${steps}`
     : steps
 }
 

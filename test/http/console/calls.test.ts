@@ -37,6 +37,9 @@ test('calls are listed the newest first, with what came of them and the run or i
   expect((await rowsAt('run=1'))[0]).toBe(1)
   expect((await rowsAt('since=2999-01-01'))[1]).toContain('No call matches.')
   expect((await rowsAt('until=2000-01-01'))[1]).toContain('No call matches.')
+  for (const query of ['since=2999-01-01', 'until=2000-01-01', 'run=99'])
+    expect((await rowsAt(query))[1], query).toContain('FERRY_KEEP_CALLS')
+  expect((await rowsAt('account=other'))[1]).not.toContain('FERRY_KEEP_CALLS')
   expect((await rowsAt('request_id=unknown'))[1]).toContain('No call has this request id.')
 })
 

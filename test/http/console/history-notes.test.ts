@@ -16,6 +16,7 @@ const FARTHER = [
   '/firing/when',
   '/firing/silenced?hours=720',
   '/firing/never',
+  '/ledger/snapshots',
 ]
 
 const LESS = [

@@ -45,7 +45,9 @@ test('one sentence says that everything is all right, to who may only look', asy
   expect(text).toContain('data-announce="Worker one">alive<')
   expect(text).toContain('1.2.3')
   expect(text).not.toContain('Pending decisions')
-  expect(text).toContain('In the last day, no inventory was older than its freshness target.')
+  expect(text).toContain(
+    'In the last day, no inventory was older than its freshness target since it was first read.',
+  )
   const open = text.replaceAll(/<details class="fold".*?<\/details>/gs, '')
   for (const words of [
     '2 inventories fresh',

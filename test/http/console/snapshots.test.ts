@@ -15,8 +15,8 @@ test('names each night with its runs and how complete it is, and leads to what c
   expect(status).toBe(200)
   expect(rowsIn(text)).toEqual([
     `${last} a partial 2026-01-03 03:30:00 alert rules , MCP servers since snapshot ${first}`,
-    `${ofB} 2026-01-02 b held 2026-01-02 03:30:00 alert rules , MCP servers first snapshot`,
-    `${first} 2026-01-01 a succeeded 2026-01-01 03:30:00 alert rules , MCP servers first snapshot`,
+    `${ofB} 2026-01-02 b held 2026-01-02 03:30:00 alert rules , MCP servers no earlier snapshot`,
+    `${first} 2026-01-01 a succeeded 2026-01-01 03:30:00 alert rules , MCP servers no earlier snapshot`,
   ])
   expect(text).toContain(`href="/changes/compare?from=${first}&amp;to=${last}"`)
   expect(text).toContain('href="/ledger/runs/31"')

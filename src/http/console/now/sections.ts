@@ -167,7 +167,7 @@ export function slots({ schedules }: NowFacts, timezone: string): Html {
 /** When the data was older than its freshness target in the last day. */
 export function blindSpots({ blindSpots }: NowFacts, timezone: string): Html {
   if (blindSpots.length === 0)
-    return html`<p class="quiet">In the last day, no inventory was older than its freshness target.</p>`
+    return html`<p class="quiet">In the last day, no inventory was older than its freshness target since it was first read.</p>`
   const isMore = blindSpots.length >= MAX_SHOWN
   return html`${table<BlindSpot>(
     'Blind spots of the last day',

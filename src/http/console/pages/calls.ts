@@ -97,5 +97,8 @@ function emptyOf({
   if (request_id !== undefined) {
     return html`No call has this request id. Ferry logs only its own calls, and removes them after <code>FERRY_KEEP_CALLS</code>.`
   }
-  return refused && !isNarrowedBy(others) ? html`No refused calls.` : null
+  if (refused && !isNarrowedBy(others)) return html`No refused calls.`
+  const { run, since, until } = others
+  if (run === undefined && since === undefined && until === undefined) return null
+  return html`No call matches. Ferry removes calls after <code>FERRY_KEEP_CALLS</code>, but for those of imports. <a href="${PATH}">Show all calls</a>`
 }

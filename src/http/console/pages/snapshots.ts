@@ -3,6 +3,7 @@ import { SNAPSHOT_LIST } from '#src/inventory/history/snapshots-list.ts'
 import { loadMissedNights, type MissedNight } from '#src/reports/nights.ts'
 import { type Html, html } from '../html.ts'
 import { asksForAll, href } from '../page.ts'
+import { historyNote } from '../parts/history-note.ts'
 import { listPage } from '../parts/list-page.ts'
 import { runBadge, runLink } from '../parts/runs.ts'
 import { ledgerTabs } from '../parts/tabs.ts'
@@ -19,7 +20,7 @@ export const snapshots = listPage({
   section: 'ledger',
   title: 'Snapshots',
   list: () => SNAPSHOT_LIST,
-  async beside({ query, reader, target: { timezone } }) {
+  async beside({ query, reader, target: { timezone } }, { next }) {
     const isTop = asksForAll(query)
     const missed = isTop ? await loadMissedNights(reader, MAX_MISSED + 1) : []
     return {
@@ -38,6 +39,7 @@ ${missedNote(missed)}`,
         },
         { head: 'What changed', cell: changedSince },
       ],
+      below: next ? null : await historyNote(reader, undefined, timezone),
       empty: isTop ? NONE_YET : html`No snapshot matches. <a href="${PATH}">Show all snapshots</a>.`,
     }
   },
@@ -55,7 +57,7 @@ function missedNote(missed: readonly MissedNight[]): Html | null {
 }
 
 function changedSince({ id, previous }: PagedSnapshot): Html {
-  if (previous === null) return html`<span class="none">first snapshot</span>`
+  if (previous === null) return html`<span class="none">no earlier snapshot</span>`
   return html`<a href="${comparePath(previous, id)}">since snapshot ${previous}</a>`
 }
 

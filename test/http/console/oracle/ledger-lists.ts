@@ -125,7 +125,7 @@ export const SNAPSHOTS: Listed = {
     Runs: row =>
       `${runLink(row.alert_rules_run, 'alert rules')}, ${runLink(row.mcp_servers_run, 'MCP servers')}`,
     'What changed': ({ snapshot: to, previous: from }) =>
-      from ? link(`since snapshot ${from}`, '/changes/compare', { from, to }) : 'first snapshot',
+      from ? link(`since snapshot ${from}`, '/changes/compare', { from, to }) : 'no earlier snapshot',
   },
   csv: 'snapshot, account, status, taken, night of',
   filters: { ...OF_ACCOUNT, status: `'partial'` },
