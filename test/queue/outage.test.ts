@@ -12,3 +12,28 @@ test('calls that fail while the queue is being closed are no outage', () => {
   outage.ends('sync: add')
   expect(lines).toEqual([])
 })
+
+test('an outage is logged once, until each call that failed has worked again; missing functions are explained', () => {
+  const lines: string[] = []
+  const write = (line: string) => {
+    const { level, msg, error } = JSON.parse(line)
+    lines.push(`${level} ${msg} ${error ?? ''}`.trim())
+  }
+  const outage = new Outage(pino({ level: 'debug' }, { write }), 'Postgres')
+  const missing = Object.assign(new Error('function get_job() does not exist'), { code: '42883' })
+  outage.begins('sync: add', missing)
+  outage.begins('sync: add', new Error('connect ECONNREFUSED'))
+  outage.begins('import: add', new Error('connect ECONNREFUSED'))
+  outage.ends('sync: add')
+  expect(outage.lasts('import: add')).toBe(true)
+  outage.ends('import: add')
+  outage.ends('import: add')
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^40 The queue does not answer.*function get_job\(\) does not exist: the queue has no tables yet \(`ferry migrate` makes them\), or/,
+    ),
+    '20 The queue still does not answer. connect ECONNREFUSED',
+    '20 The queue still does not answer. connect ECONNREFUSED',
+    '30 The queue answers again.',
+  ])
+})
