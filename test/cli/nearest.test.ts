@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { addRun } from '#test/support/runs.ts'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 import { openCli } from './open-cli.ts'
 import { jsonLines, runFerryHere } from './run-ferry.ts'
@@ -9,6 +10,7 @@ const LONG_AGO = '2026-01-01'
 async function openSome() {
   const cli = await openCli({ rules: 0, servers: 0 })
   const { pool } = cli.ferry
+  await addRun(pool)
   const rule = { account: 'default', from: LONG_AGO, flags: ['timezone'] }
   await insertRuleVersion(pool, {
     ...rule,
@@ -46,10 +48,9 @@ test('an empty list names the word, folder, team, label or person that may have 
     'ferry: nothing matches "severity=critcal"; did you mean severity=critical?\n',
   )
   expect(await hint('rules list --label odd=key=value')).toBe('')
-  expect(await hint('at 2m --match chekout --team paymets --folder 3010')).toBe(
-    'ferry: nothing matches "chekout"; did you mean checkout?\n' +
-      'ferry: nothing matches "3010"; did you mean 3001?\n' +
-      'ferry: nothing matches "paymets"; did you mean payments?\n',
+  // Beside that, not all of that time is known.
+  expect(await hint('at 2m --match chekout --team paymets --folder 3010')).toMatch(
+    /\nferry: nothing matches "chekout"; did you mean checkout\?\nferry: nothing matches "3010"; did you mean 3001\?\nferry: nothing matches "paymets"; did you mean payments\?\n$/,
   )
   expect(await hint('changes --by Hoper')).toBe(
     'ferry: no rule was last edited by "Hoper"; did you mean Hopper?\n',

@@ -31,7 +31,7 @@ test('a run is shown with what it found itself, and the first complete run of it
   const run = await addRun(pool, { end: { status: 'partial', quarantined: 1 } })
   const others = [await addRun(pool, { resource: 'mcp-servers' }), await addRun(pool, { account: 'b' })]
   await addRun(pool, failed)
-  expect(await loadReadableRun(pool, run)).toMatchObject({ completeSince: null })
+  expect(await loadReadableRun(pool, run)).toMatchObject({ standing: { completeSince: null } })
   const next = await addRun(pool)
   await addRun(pool)
   await pool.query(
@@ -48,7 +48,7 @@ test('a run is shown with what it found itself, and the first complete run of it
   }
   const shown = await loadReadableRun(pool, run)
   expect(shown).toMatchObject({
-    completeSince: next,
+    standing: { completeSince: next },
     quarantined: [{ position: 0, id: '7', reason: 'broken' }],
   })
   expect(shown?.drift).toEqual([{ field: 'mine', type: 'string' }])
