@@ -50,9 +50,12 @@ test.for([
   const { isTTY, columns: before } = process.stdout
   Object.assign(process.stdout, { isTTY: true, columns })
   try {
-    openView({}).show({ summary: SUMMARY, ...AT_REST })
+    openView({}).show({ summary: SUMMARY, ...AT_REST, etaMs: 61_400, whyWaiting: 'Somebody paused it' })
   } finally {
     Object.assign(process.stdout, { isTTY, columns: before })
   }
   expect(written.join('')).toContain(` [${'#'.repeat(places / 2)}${'.'.repeat(places / 2)}] 1,000 of`)
+  expect(written.join('').replaceAll(/\n */g, ' ')).toMatch(
+    /1 min 1 s left, 10 of 20 batches Somebody paused it\.$/,
+  )
 })

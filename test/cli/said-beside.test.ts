@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
+import { finishHere } from '#src/cli/import/confirmed.ts'
 import { recordWorker } from '#src/db/workers.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { putBatches } from '#test/support/batches.ts'
@@ -65,6 +66,39 @@ test('of an import whose calls fail, doctor says so and where they are', async (
     },
   ])
   expect(commandsIn(lines[0]?.whatToDo)).toEqual([`ferry imports show ${id}`])
+})
+
+test('on a narrow terminal, how each batch went is said in one column', async () => {
+  await using cli = await openCli()
+  const id = await stageRows(cli.ferry.pool, { rows: 6, batchRows: 2, status: 'running' })
+  await putBatches(cli.ferry.pool, id, [
+    { lines: 2, state: 'uncertain' },
+    { lines: 2, state: 'ready' },
+  ])
+  await cli.query(
+    `update ferry.import_batches set http_status = 502, error_code = 'Html', resends = 2 where state = 'uncertain'`,
+  )
+  const { columns } = process.stdout
+  Object.assign(process.stdout, { isTTY: true, columns: 60 })
+  const { stdout } = await cli.ferryRun(`imports show ${id}`)
+  Object.assign(process.stdout, { isTTY, columns })
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('uncertain 1 HTTP 502, Html, resent 2 times')
+  expect(stdout.match(/HTTP/g)).toHaveLength(1)
+})
+
+test('an import that ended just as it was interrupted is not called interrupted', async () => {
+  await using cli = await openCli()
+  const id = await stageRows(cli.ferry.pool, { rows: 2, status: 'completed' })
+  const queued = await stageRows(cli.ferry.pool, { rows: 2, pageId: 9n })
+  const told = async (one: bigint) => {
+    using stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    using _ = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+    const context = { config: cli.ferry.config, signal: AbortSignal.abort() } as never
+    await finishHere(cli.ferry as never, one, {}, context)
+    return stderr.mock.calls.join('')
+  }
+  expect(await told(id)).not.toContain('interrupted')
+  expect(await told(queued)).toContain(`ferry: import ${queued} is interrupted; nothing is lost.`)
 })
 
 test('a decision about a paused import says that it is to be resumed', async () => {

@@ -90,3 +90,12 @@ test.for(Object.entries(ADDRESSES).flatMap(([kind, all]) => all.map(address => [
     })
   },
 )
+
+test('a recipient that is too long is told its bound in what it is counted in', () => {
+  const long = `${'x'.repeat(250)}@example.com`
+  expect(openRecipientCheck('email', false)(long)?.message).toBe('the recipient is longer than 255 octets')
+  expect(openRecipientCheck('sms', false)('7'.repeat(256))?.message).toBe(
+    'the recipient is longer than 255 characters',
+  )
+  expect(openRecipientCheck('sms', false)('7'.repeat(255))).toBe(null)
+})
