@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { loadHeldRows, loadReadableRun } from '#src/inventory/runs/list-runs.ts'
+import { listHeldRows } from '#src/inventory/holds/list-holds.ts'
+import { loadReadableRun } from '#src/inventory/runs/list-runs.ts'
 import { addRun } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
@@ -7,7 +8,7 @@ import { insertRuleVersion, insertServerVersion } from '#test/support/versions.t
 const PAST = { from: '2026-01-01', to: '2026-01-02' }
 const NOW = { from: '2026-01-02' }
 
-test('held rows are shown once each, as they are now, by name, and without those of another account', async () => {
+test('held rows are shown once each, as they are now or were last, and without those of another account', async () => {
   await using store = await openTestStore()
   const { pool } = store
   for (const insert of [insertRuleVersion, insertServerVersion]) {
@@ -19,8 +20,8 @@ test('held rows are shown once each, as they are now, by name, and without those
     await insert(pool, { id: '4', name: 'not held', ...NOW })
   }
   for (const resource of ['alert-rules', 'mcp-servers'] as const) {
-    const rows = await loadHeldRows(pool, { account: 'a', resource }, ['1', '2', '3'])
-    expect(rows.map(({ id, name }) => `${id} ${name}`)).toEqual(['2 a', '1 b'])
+    const rows = await listHeldRows(pool, { account: 'a', resource }, ['1', '2', '3'])
+    expect(rows.map(({ id, name }) => `${id} ${name}`)).toEqual(['1 b', '2 a', '3 gone'])
   }
 })
 

@@ -1,13 +1,8 @@
 import type { Pool } from 'pg'
 import { cellsOf } from '#src/db/list.ts'
 import type { Ferry } from '#src/ferry.ts'
-import {
-  type CallRow,
-  type HeldRow,
-  loadHeldRows,
-  loadRun,
-  type RunDetails,
-} from '#src/inventory/runs/list-runs.ts'
+import { type HeldRow, listHeldRows } from '#src/inventory/holds/list-holds.ts'
+import { type CallRow, loadRun, type RunDetails } from '#src/inventory/runs/list-runs.ts'
 import {
   NEW_FIELDS,
   NEW_VALUES,
@@ -20,6 +15,7 @@ import {
 } from '#src/inventory/runs/next-steps.ts'
 import { RUN_LIST } from '#src/inventory/runs/runs-list.ts'
 import { duration } from '#src/model/duration.ts'
+import type { Inventory } from '#src/model/resource.ts'
 import { isConfigured } from '../accounts.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
@@ -37,7 +33,7 @@ export async function showRun(
 ): Promise<ExitCode> {
   const found = await findRun(pool, id)
   const { run, quarantined, drift, newValues, hold, calls } = found
-  const held = hold ? await loadHeldRows(pool, run, hold.ids) : []
+  const held = hold ? await loadHeld(pool, run, hold.ids) : []
   if (options.json) {
     const { ids: heldIds = [], added: heldLater = [], lastRun: heldByRun = null } = hold ?? {}
     const more = { drift, newValues, heldIds, heldLater, heldByRun, calls, held }
@@ -48,7 +44,7 @@ export async function showRun(
 
 function printRun(
   { run, quarantined, drift, newValues, hold, calls, standing }: RunDetails,
-  held: readonly HeldRow[],
+  held: readonly Held[],
   isHere: boolean,
   options: Options,
 ): void {
@@ -117,6 +113,17 @@ export function printCalls(calls: readonly CallRow[], none: string): void {
   printTable([...head, 'error, request_id'], narrow, none)
 }
 
+type Held = Pick<HeldRow, 'id' | 'name' | 'folder' | 'by'>
+
+/** The rows of a hold, by name. */
+async function loadHeld(pool: Pool, run: Inventory, ids: readonly string[]): Promise<Held[]> {
+  const rows = await listHeldRows(pool, run, ids)
+  const byName = new Intl.Collator('en').compare
+  return rows
+    .map(({ id, name, folder, by }) => ({ id, name, folder, by }))
+    .sort((a, b) => byName(a.name ?? '', b.name ?? ''))
+}
+
 /** Held rows that fit on a screen. */
 const HELD_SHOWN = 20
 
@@ -126,7 +133,7 @@ const HELD_SHOWN = 20
 export function printHeld(
   run: bigint,
   { ids, lastRun, added }: NonNullable<RunDetails['hold']>,
-  held: readonly HeldRow[],
+  held: readonly Held[],
   decision: string,
   options: { all?: true },
 ): void {

@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { z } from 'zod'
 import { and, asc, desc, drizzleOf, eq, gte, isNotNull, lt } from '#src/db/drizzle.ts'
 import { isHeldInSql } from '#src/db/lease-rows.ts'
-import { findAll, findOne, Int8 } from '#src/db/rows.ts'
+import { findOne, Int8 } from '#src/db/rows.ts'
 import { platformCalls } from '#src/db/schema.ts'
 import { type Hold, loadHeldIds, loadOpenHold } from '#src/inventory/holds/holds.ts'
 import {
@@ -214,27 +214,4 @@ function listNewValues(pool: Pool, id: bigint) {
     .from(seenValues)
     .where(and(eq(first_run, id), is_news))
     .orderBy(asc(field), asc(value))
-}
-
-/** A row whose removal is held, as it is now. */
-const HeldRow = z.object({
-  id: z.string(),
-  name: z.string().nullable(),
-  folder: z.string().nullable(),
-  by: z.string().nullable(),
-})
-export type HeldRow = Readonly<z.infer<typeof HeldRow>>
-
-/** The current rows with these ids, by name. */
-export function loadHeldRows(pool: Pool, inventory: Inventory, ids: readonly string[]): Promise<HeldRow[]> {
-  return findAll(
-    pool,
-    HeldRow,
-    inventory.resource === 'alert-rules'
-      ? `select id::text, name, folder_id::text as folder, updater_name as by from ferry.alert_rule_versions
-         where account = $1 and valid_to is null and id = any ($2::numeric[]) order by name, id`
-      : `select server_id as id, server_name as name, null as folder, null as by from ferry.mcp_server_versions
-         where account = $1 and valid_to is null and server_id = any ($2::text[]) order by server_name, server_id`,
-    [inventory.account, ids],
-  )
 }
