@@ -51,6 +51,7 @@ test('`ferry freshness` exits 3 while an inventory is late or was never read, an
 
   await ageRuns(cli.ferry.pool, '1 hour', 1n)
   const late = await cli.ferryRun('freshness')
+  expect(late.stdout).toMatch(/^account +inventory +last complete +age +target +state +why$/m)
   expect(late.code).toBe(3)
   expect(late.stdout).toMatch(/^default +alert-rules .*1 h .*3 min +late +no worker has this account: /m)
   expect((await cli.ferryRun('freshness --account nope')).code).toBe(2)

@@ -33,3 +33,21 @@ test('what was taken stays while the next rows are gathered, and is not in them'
   expect(first.includes('b')).toBe(false)
   expect(second.includes('a')).toBe(false)
 })
+
+test('wherever the room ends, rows are the same as with room for all', () => {
+  const written = (size: number) => {
+    const rows = new BinaryRows(size)
+    for (let n = 0; n < 3; n++) {
+      rows.begin(rowStart(7, 5n))
+      rows.integer(2 ** 40 + n)
+      rows.boolean(true)
+      rows.uuid('x'.repeat(16))
+      rows.texts(['a', 'bc'])
+      rows.columns('\0\0\0\x01z')
+      rows.text(null)
+    }
+    return rows.take()
+  }
+  const whole = written(10_000)
+  for (let size = 1; size <= whole.length; size++) expect(written(size).equals(whole), `${size}`).toBe(true)
+})

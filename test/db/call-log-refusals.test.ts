@@ -50,6 +50,27 @@ test('a 429 closes the operation for every worker, by Retry-After or by a back-o
   expect(await backOffS()).toBe(1)
 })
 
+test('an answer ends the strikes of its own limit, operation by operation, and of no other', async () => {
+  await using store = await openTestStore()
+  const windows = [{ maxCalls: 100, windowMs: 1000 }]
+  const [one, other] = ['one', 'other'].map(limitKey => store.createThrottle({ limitKey, windows }))
+  const calls = [CALL, { ...CALL, operation: 'list-mcp-servers' } as const]
+  for (const throttle of [one!, other!])
+    for (const call of calls)
+      await throttle.finishCall(await throttle.acquirePermit(call, NEVER), overLimitNow())
+  await reopenLimits(store.pool)
+  await one!.finishCall(await one!.acquirePermit(CALL, NEVER), answeredNow())
+  const { rows } = await store.pool.query(
+    'select limit_key, operation, strikes from ferry.platform_limits order by 1, 2',
+  )
+  expect(rows.map(({ limit_key, operation, strikes }) => `${limit_key} ${operation} ${strikes}`)).toEqual([
+    'one list-alert-rules 0',
+    'one list-mcp-servers 1',
+    'other list-alert-rules 1',
+    'other list-mcp-servers 1',
+  ])
+})
+
 test('a Retry-After may lengthen the back-off, never shorten it, and closes nothing for longer than ten minutes', async () => {
   await using store = await openTestStore()
   const backOffS = async (retryAfterMs: number) => {

@@ -65,6 +65,10 @@ test('where the usual port is taken and none was set, a worker says at which fre
   const [ready] = jsonLines(worker.output)
   expect(ready?.http).not.toContain(':3377')
   expect((await ask(`${ready?.http}/livez`)).status).toBe(200)
+  const first = { account: 'default', inventory: 'alert-rules', status: 'succeeded' }
+  const runs = async () =>
+    readScrape((await ask(`${ready?.http}/metrics`)).text).value('ferry_runs_total', first)
+  await expect.poll(runs).toBeGreaterThan(0)
   expect(worker.output.stderr).toContain(
     `Port 3377 is taken, so HTTP is at ${ready?.http}. Set FERRY_HTTP_PORT to choose a port.\n`,
   )
