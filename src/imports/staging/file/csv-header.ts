@@ -120,10 +120,11 @@ function headerIn(
   if (columns.some(column => /\r(?!\n)/.test(column) && column.split('\r').some(isAddress))) {
     throw oldMacLines(name)
   }
-  const headerLines = text.slice(blank.length, end).split('\n').length - 1
-  // In a list of people to leave out, a name of a column that goes on in the next line may be one of them.
-  const isOneLine = !fields.some(field => field.isListed) || !columns.some(column => column.includes('\n'))
-  if (!isOneLine || columns.some((column, nth) => holdsRows(column, nth, delimiter, columns.length))) {
+  // In a list of people to leave out, what goes on in the next line may be one of them.
+  const isList = fields.some(field => field.isListed)
+  const holdsSomebody = (column: string, nth: number) =>
+    isList ? column.includes('\n') : holdsRows(column, nth, delimiter, columns.length)
+  if (columns.some(holdsSomebody)) {
     throw noHeader(
       name,
       'a quote in it encloses rows',
@@ -137,6 +138,7 @@ function headerIn(
       "Put the names of its columns above it, (echo 'email'; cat FILE) > named.csv, and give that file instead.",
     )
   }
+  const headerLines = text.slice(blank.length, end).split('\n').length - 1
   refuseDamage(block, blankLines, headerLines, name)
   return {
     columns,
