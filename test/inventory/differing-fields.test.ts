@@ -30,8 +30,18 @@ test.each([
         expect(await namedBetween(version({ ...same, [field]: value }), version(same))).toEqual([field])
       }
     }
-    const other = { ...same, flags: null, appeared: 1, altered: null, opened_by_run: 1 } as const
-    expect(await namedBetween(version(same), version(other))).toEqual([])
+    const own = (n: 1 | 2) =>
+      JSON.stringify({
+        ...same,
+        ...{
+          altered: [`${n}`],
+          flags: [`${n}`],
+          appeared: `${n}`,
+          fingerprint: `00000000-0000-0000-0000-00000000000${n}`,
+        },
+        ...{ opened_by_run: n, closed_by_run: n, valid_from: `2026-01-0${n}`, valid_to: `2026-01-0${n}` },
+      })
+    expect(await namedBetween(own(1), own(2))).toEqual([])
     const all = Object.fromEntries(fields.map(name => [name, 1 as const]))
     expect(await namedBetween(version(same), version(all))).toEqual(fields.toSorted())
   },

@@ -76,6 +76,13 @@ test.for([
   expect(receiver.received).toEqual([])
 })
 
+test('with private addresses, a name that leads to one is called', async () => {
+  await using receiver = await openReceiver()
+  await using caller = openTestCaller(receiver.url.replace('127.0.0.1', 'localhost'), { withinMs: 5_000 })
+  expect(await caller.call(POSTING, NEVER)).toMatchObject({ ok: true })
+  expect(receiver.received).toHaveLength(1)
+})
+
 /** Names that lead elsewhere each time they are looked up; the last answer stays. */
 function changingNames(...answers: readonly (readonly string[])[]) {
   const asked: string[] = []

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { foreign, inZone, lasted } from '#src/http/console/parts/values.ts'
+import { foreign, inZone, lasted, sentence } from '#src/http/console/parts/values.ts'
 import { share } from '#src/model/counted.ts'
 
 test.each([
@@ -37,4 +37,11 @@ test('how long something took is the time between its ends, and said to be missi
     '–',
     'no answer',
   ])
+})
+
+test('what stands between backticks in a sentence is a command, and a lone backtick is none of ours', () => {
+  expect(`${sentence('Run `ferry <x>` or `ferry y`.')}`).toBe(
+    '<bdi>Run <code>ferry &lt;x&gt;</code> or <code>ferry y</code>.</bdi>',
+  )
+  expect(`${sentence('A lone ` of others')}`).toBe('<bdi>A lone ` of others</bdi>')
 })

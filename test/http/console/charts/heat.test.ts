@@ -50,6 +50,8 @@ test('the legend says which counts a level has, and the highest is named in word
   const legend = [...page.matchAll(/<li>.*?<\/li>/g)].map(([item]) => item.replace(/<[^>]*>/g, ''))
   expect(legend).toEqual(['0', '1–4', '5–16', '17–36', '37–64', '65–100'])
   expect(page).toContain('When episodes begin (episodes that began). The highest: Tue 0, 100.')
+  expect(draw({ rows: [{ name: 'Mon', counts: [0, 1] }] })).toContain('The highest: Mon 12, 1.')
+  expect(draw({ rows: [{ name: 'Mon', counts: [0, 0] }] })).toContain('All are 0.')
   expect(page).toContain('<title>Mon 12: 4</title>')
 })
 
