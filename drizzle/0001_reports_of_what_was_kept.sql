@@ -369,7 +369,7 @@ $$;
 COMMENT ON FUNCTION ferry.import_throughput IS 'How fast imports are sent, minute by minute, the latest first: minute, account, calls, rows that the platform accepted with them, allowed (calls in a minute, by the settings of the last worker; accounts of one limitGroup share them), and share of them. Minutes without a call have no row. Since: one day ago by default.';
 --> statement-breakpoint
 -- Verbs are words of a tool's name: delete_branch, deleteBranch and branch-delete, but not undeleted; the first one counts. They
--- are looked up once for each name. Invisible characters are those that show nothing, or turn the direction of text: they can
+-- are looked up once for each name; VMDelete has two words. Invisible characters are those that show nothing, or turn the direction of text: they can
 -- hide instructions for a model from people. Of a name of 60,000 characters only the beginning is split into words.
 CREATE OR REPLACE VIEW ferry.mcp_risk AS
   WITH servers AS MATERIALIZED (
@@ -383,13 +383,14 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     -- Postgres expects 100 elements of any array: without this it would compile the whole (JIT), which takes a second.
     WHERE jsonb_typeof(t.tool) = 'object'
   ), verbs (verb, deletes) AS (
-    SELECT unnest('{delete,remove,drop,destroy,purge,truncate,kill,terminate,revoke}'::text[]), true
+    SELECT unnest('{delete,remove,drop,destroy,purge,truncate,kill,terminate,revoke,wipe,erase,clear,flush,uninstall,unlink,shutdown}'::text[]), true
     UNION ALL
-    SELECT unnest('{create,add,insert,update,upsert,write,set,put,post,patch,edit,modify,rename,move,send,publish,execute,exec,deploy,apply,merge,push,upload,restart,scale,rollback,enable,disable,grant,close,cancel}'::text[]), false
+    SELECT unnest('{create,add,insert,update,upsert,write,set,put,post,patch,edit,modify,rename,move,send,publish,execute,exec,deploy,apply,merge,push,upload,restart,scale,rollback,enable,disable,grant,close,cancel,run,invoke,trigger,reset,start,stop,reboot,drain}'::text[]), false
   ), named AS MATERIALIZED (
     SELECT DISTINCT ON (n.name) n.name, v.verb, v.deletes
     FROM (SELECT DISTINCT name FROM tools) n
-    CROSS JOIN LATERAL regexp_split_to_table(lower(regexp_replace(left(n.name, 1000), '([a-z0-9])([A-Z])', '\1_\2', 'g')), '[^a-z]+')
+    CROSS JOIN LATERAL regexp_split_to_table(
+        lower(regexp_replace(left(n.name, 1000), '([a-z0-9])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])', '\1\2_', 'g')), '[^a-z]+')
       WITH ORDINALITY AS w (word, nth)
     JOIN verbs v ON v.verb = w.word
     ORDER BY n.name, w.nth
@@ -405,9 +406,9 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     UNION ALL
     SELECT place, 'disabled but listed', NULL, 'status ' || status FROM servers WHERE status = 'disabled'
     UNION ALL
-    SELECT s.place, 'tool count differs', NULL, 'tool_count ' || s.tool_count || ', tools ' || n.tools
+    SELECT s.place, 'tool count differs', NULL, 'tool_count ' || s.tool_count || ', tools ' || coalesce(n.tools::text, 'not listed')
     FROM servers s CROSS JOIN LATERAL (SELECT CASE jsonb_typeof(s.tools) WHEN 'array' THEN jsonb_array_length(s.tools) END AS tools) n
-    WHERE s.tool_count <> n.tools
+    WHERE s.tool_count <> coalesce(n.tools, 0)
     UNION ALL
     SELECT s.place, 'name used twice', NULL, n.servers || ' servers'
     FROM servers s
@@ -428,7 +429,10 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     CROSS JOIN LATERAL (
       -- Most texts are ASCII: their length in bytes says so much faster.
       SELECT CASE WHEN octet_length(name) <> length(name) OR octet_length(description) <> length(description) THEN
-        substring(concat_ws(' ', name, description) FROM
+        -- An emoji may have one: ⚠️ has U+FE0F, and 👩‍💻 U+200D.
+        substring(regexp_replace(concat_ws(' ', name, description),
+          '[0-9#*]\uFE0F\u20E3|[\u00A9\u00AE\u203C\u2049\u2122\u2139\u2194-\u21AA\u231A-\u23FF\u24C2\u25AA-\u27BF\u2934\u2935\u2B05-\u2B55\u3030\u303D\u3297\u3299\U0001F000-\U0001FAFF][\uFE0E\uFE0F]?(?:\u200D(?=[\u2600-\u27BF\U0001F000-\U0001FAFF]))?',
+          '', 'g') FROM
           '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E0FFF]'
         ) END AS hidden
     ) h
@@ -446,6 +450,41 @@ COMMENT ON COLUMN ferry.mcp_risk.severity IS 'high: invisible characters, no htt
 COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabled but listed; tool count differs (the platform counts more or fewer tools than it lists); name used twice (by servers of the account); tool name used twice (in one server); tool writes or tool deletes (by a verb in its name); invisible characters (in a name or description, such as zero-width or bidirectional ones).';
 COMMENT ON COLUMN ferry.mcp_risk.tool IS 'The tool, if the reason concerns one.';
 COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character, both counts.';
+--> statement-breakpoint
+-- Each version of a server is compared with the one before it, also if the server was gone in between. Tools that both have
+-- are left out, each as often as both have it; of the others, the first of a name is compared with the first. Tools without
+-- a name are compared as if they had one that no other tool has. What lists no tools is passed over: they are not known then.
+CREATE OR REPLACE FUNCTION ferry.mcp_tool_changes(since timestamptz DEFAULT NULL, until timestamptz DEFAULT NULL)
+RETURNS TABLE (
+  account text, observed_at timestamptz, server_id text, server_name text, change text, tool text, before text, after text
+) LANGUAGE sql STABLE SET jit = off AS $$
+  SELECT v.account, v.valid_from, v.server_id, v.server_name, t.change, t.tool, t.before, t.after
+  FROM ferry.mcp_server_versions v
+  CROSS JOIN LATERAL (
+    SELECT p.tools FROM ferry.mcp_server_versions p
+    WHERE p.server_id = v.server_id AND p.account = v.account AND p.valid_from < v.valid_from AND jsonb_typeof(p.tools) = 'array'
+    ORDER BY p.valid_from DESC LIMIT 1
+  ) p
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN bool_and(d.more > 0) THEN 'added' WHEN bool_and(d.more < 0) THEN 'removed' ELSE 'description changed' END AS change,
+      d.name AS tool, max(d.description) FILTER (WHERE d.more < 0) AS before, max(d.description) FILTER (WHERE d.more > 0) AS after
+    FROM (
+      SELECT c.name, c.description, c.more, row_number() OVER (PARTITION BY c.name, c.more > 0 ORDER BY c.description) AS nth
+      FROM (
+        SELECT x.tool ->> 'name', x.tool ->> 'description', sum(s.sign)::int
+        FROM (VALUES (-1, p.tools), (1, v.tools)) s (sign, tools) CROSS JOIN LATERAL jsonb_array_elements(s.tools) x (tool)
+        GROUP BY 1, 2 HAVING sum(s.sign) <> 0
+      ) c (name, description, more)
+      CROSS JOIN LATERAL generate_series(1, abs(c.more))
+    ) d
+    GROUP BY d.name, d.nth
+  ) t
+  WHERE v.valid_from >= coalesce($1, now() - interval '7 days') AND v.valid_from <= coalesce($2, 'infinity')
+    AND jsonb_typeof(v.tools) = 'array' AND v.tools <> p.tools
+  ORDER BY v.valid_from DESC, v.account, v.server_id, t.tool, t.before, t.after
+$$;
+
+COMMENT ON FUNCTION ferry.mcp_tool_changes IS 'Tools that a known MCP server gained, lost or changed the description of since a time (null: seven days ago) and up to one (null: now), the newest first. before and after are the descriptions. Servers that were added or removed are in mcp_server_changes.';
 --> statement-breakpoint
 CREATE OR REPLACE FUNCTION ferry.nights(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
@@ -596,7 +635,7 @@ RETURNS TABLE (
   ORDER BY e.account, r.team
 $$;
 
-COMMENT ON FUNCTION ferry.time_to_clear IS 'How long the episodes lasted that were cleared since a time (null: seven days ago), by the team of the rule: half of them at most p50, nine in ten at most p90. Two kinds of episodes that ended are only counted: those whose rule was removed while it fired (removed), and those that were cleared but not seen to begin, because a first reading found the rule firing, it appeared so, or its versions of then were removed for their age (began_unseen). A begin and an end are known to one poll, so an episode may have been shorter or longer by one poll interval.';
+COMMENT ON FUNCTION ferry.time_to_clear IS 'How long the episodes lasted that were cleared since a time (null: seven days ago), by the team of the rule: half of them at most p50, nine in ten at most p90. Two kinds of episodes that ended are only counted: those whose rule was removed while it fired (removed), and those that were cleared but not seen to begin, because a first reading found the rule firing, it appeared so, or its versions of then were removed for their age (began_unseen). A rule that is switched off while it fires counts as cleared then (ferry.silenced names it). A begin and an end are known to one poll, so an episode may have been shorter or longer by one poll interval.';
 --> statement-breakpoint
 -- A complete reading says nothing of a row that it quarantined, nor of one whose removal it held. Of a row that came twice, the first
 -- was read all the same.

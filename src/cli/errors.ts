@@ -94,7 +94,8 @@ function adviceOn(code: string, message: string): string | undefined {
       'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry, ferry_internal, ferry_queue TO …; ' +
       'GRANT USAGE ON ALL SEQUENCES IN SCHEMA ferry, ferry_internal, ferry_queue TO …; ' +
       'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ferry, ferry_internal, ferry_queue TO …; (With REDIS_URL, there is no ferry_queue.) ' +
-      'Imports need GRANT TEMPORARY ON DATABASE … TO …; too. docs/operators.md ("Two roles") has all of them, to copy.'
+      'Imports need GRANT TEMPORARY ON DATABASE … TO …; too. docs/operators.md ("Two roles") has all of them, to copy. ' +
+      'But give them to no role that is to read only, such as a member of ferry_reader: it is for SQL, and no command needs it.'
     )
   }
   if (code === HISTORY_REMOVED) return 'FERRY_KEEP_VERSIONS says how long versions are kept.'

@@ -36,7 +36,9 @@ async function show(ferry: Ferry, { account, json }: Options): Promise<ExitCode>
       'Nothing has been synced yet. `ferry sync all` syncs both inventories.',
     )
   if (!json && known.some(({ state }) => state === 'no target')) {
-    printAside('ferry: no freshness target is set for some inventories yet; a worker sets it when it starts')
+    printAside(
+      'ferry: no freshness target is set for some inventories: a worker that has their account sets it when it starts',
+    )
   }
   return known.length === 0 || known.some(isLate) ? EXIT.partial : EXIT.done
 }

@@ -134,6 +134,8 @@ const Beginning = z.object({ wasTold: z.boolean() })
  * Whether the receiver knows of a cause already, or that it is over:
  *
  *     untold ──► the first event that has it ──► told ──► the end of the last of them ──► untold
+ *
+ * A night without a snapshot is a consequence, which stays for a day: its end is not waited for.
  */
 async function isCauseTold(
   client: PoolClient,
@@ -151,7 +153,7 @@ async function isCauseTold(
        exists (
          select from ferry.events e
          where e.is_open and e.account = $1 and e.data ->> 'cause' = $2 and e.kind = any ($5)
-           and case when $6 then e.id < $3 else e.id <> $3 end) as is_elsewhere`,
+           and case when $6 then e.id < $3 else e.id <> $3 and e.kind <> 'night.missed' end) as is_elsewhere`,
     [account, data.cause, id, name, kinds, state === 'raised'],
   )
   if (state === 'resolved') return told !== 'raised' || isElsewhere

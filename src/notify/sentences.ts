@@ -27,7 +27,8 @@ type Sentences = {
 const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
   'inventory.late': {
     raised: (data, account) => `${data.inventory} in Postgres are late: ${whyInWords(data, account)}`,
-    resolved: ({ inventory }) => `The ${inventory} in Postgres are fresh again.`,
+    // They were read, or their account is not read any more.
+    resolved: ({ inventory }) => `The ${inventory} in Postgres are no longer late.`,
   },
   'removals.held': {
     raised: ({ inventory, run, rows }) =>
@@ -36,12 +37,13 @@ const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
   },
   'run.failing': {
     raised: (data, account) => `the last runs of ${data.inventory} failed: ${whyInWords(data, account)}`,
-    resolved: ({ inventory }) => `A run of ${inventory} has succeeded again.`,
+    resolved: ({ inventory }) => `Runs of ${inventory} fail no longer.`,
   },
   'night.missed': {
     raised: (data, account) =>
       `No nightly snapshot has been taken since it was due at ${data.night}${data.why ? `: ${whyInWords(data, account)}` : '. `ferry schedules list` shows its schedule,'} \`ferry snapshots take\` takes one now.`,
-    resolved: () => 'A snapshot has been taken again.',
+    // A snapshot was taken, or its schedule was paused.
+    resolved: () => 'No nightly snapshot counts as missed any more.',
   },
   'import.paused': {
     raised: ({ import: id, code }) =>

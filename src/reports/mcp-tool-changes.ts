@@ -50,10 +50,10 @@ export async function listToolChanges(
      from ferry.mcp_server_versions v
      cross join lateral (
        select p.tools from ferry.mcp_server_versions p
-       where p.server_id = v.server_id and p.account = v.account and p.valid_from < v.valid_from
+       where p.server_id = v.server_id and p.account = v.account and p.valid_from < v.valid_from and jsonb_typeof(p.tools) = 'array'
        order by p.valid_from desc limit 1
      ) p
-     where v.tools is distinct from p.tools and ($1::text is null or v.account = $1)
+     where jsonb_typeof(v.tools) = 'array' and v.tools <> p.tools and ($1::text is null or v.account = $1)
        and v.valid_from >= coalesce($2::timestamptz, '-infinity') and v.valid_from < coalesce($3::timestamptz, 'infinity')
        and v.valid_from <= coalesce($4::timestamptz, 'infinity')
        and ($4::timestamptz is null or (v.valid_from, v.account, v.server_id) < ($4, $5::text, $6::text))

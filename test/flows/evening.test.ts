@@ -87,7 +87,7 @@ test('an evening is told to three receivers, each its part in order; one that is
       /^inventory\.late raised: Account default: alert-rules in Postgres are late: key refused \(401\): set FERRY_APP_KEY\./,
     ),
     expect.stringMatching(/^import\.paused raised: Account default: Import 1 is paused \(Unauthorized\)\./),
-    'inventory.late resolved: Account default: The alert-rules in Postgres are fresh again.',
+    'inventory.late resolved: Account default: The alert-rules in Postgres are no longer late.',
     'import.paused resolved: Account default: Import 1 is no longer paused.',
     expect.stringMatching(/^import\.completed raised: Account default: Import 1 is completed\./),
   ])

@@ -57,6 +57,30 @@ test('a wrong key is one message for both inventories, late and failing, with th
   expect(told().map(line => line.split(' ')[2])).toEqual(['raised', 'resolved'])
 })
 
+test('an outage that a night was missed in is over once runs succeed, whatever the night still is', async () => {
+  await using harness = await setup()
+  const cause = { inventory: 'alert-rules', cause: 'key refused' }
+  const late = { kind: 'inventory.late', subject: 'alert-rules' } as const
+  const missed = { kind: 'night.missed', subject: '' } as const
+  await harness.raise(late, cause)
+  await harness.raise(missed, { night: '2026-01-01T03:30:00Z', ...cause })
+  await harness.route()
+  await harness.resolve(late)
+  await harness.route()
+  const told = () =>
+    harness.query(
+      'select e.kind, e.state from ferry.deliveries d join ferry.events e on e.id = d.event order by e.id',
+    )
+  const both = [
+    { kind: 'inventory.late', state: 'raised' },
+    { kind: 'inventory.late', state: 'resolved' },
+  ]
+  expect(await told()).toEqual(both)
+  await harness.resolve(missed)
+  await harness.route()
+  expect(await told()).toEqual(both)
+})
+
 test('a cause is told to be over although the event by which its beginning was told ended long before', async () => {
   await using harness = await setup()
   const { sandbox, ferry, query, syncBoth, age, look, told } = harness

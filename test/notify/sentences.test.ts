@@ -42,7 +42,7 @@ function exists(command: Command, [word = '', ...more]: readonly string[]): bool
 
 test.each([
   ['inventory.late', 'raised', {}, 'alert-rules in Postgres are late: `ferry freshness` says why.'],
-  ['inventory.late', 'resolved', {}, 'The alert-rules in Postgres are fresh again.'],
+  ['inventory.late', 'resolved', {}, 'The alert-rules in Postgres are no longer late.'],
   [
     'removals.held',
     'raised',
@@ -51,7 +51,7 @@ test.each([
   ],
   ['removals.held', 'resolved', {}, 'The removals of alert-rules that run 7 held were decided.'],
   ['run.failing', 'raised', {}, 'the last runs of alert-rules failed: `ferry freshness` says why.'],
-  ['run.failing', 'resolved', {}, 'A run of alert-rules has succeeded again.'],
+  ['run.failing', 'resolved', {}, 'Runs of alert-rules fail no longer.'],
   [
     'night.missed',
     'raised',
@@ -64,7 +64,7 @@ test.each([
     { why: 'no run' },
     'No nightly snapshot has been taken since it was due at x: `ferry freshness` says why. `ferry snapshots take` takes one now.',
   ],
-  ['night.missed', 'resolved', {}, 'A snapshot has been taken again.'],
+  ['night.missed', 'resolved', {}, 'No nightly snapshot counts as missed any more.'],
   [
     'import.paused',
     'raised',

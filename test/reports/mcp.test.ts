@@ -208,7 +208,7 @@ test('mcp_risk names each reason, the gravest first, and finds nothing in a serv
     ['a', '4', 'high', 'invisible characters', 'li\u200Bst', 'U+200B'],
     ['a', '4', 'high', 'invisible characters', null, 'U+E0041'],
     ['a', '1', 'high', 'no https', null, 'http://mcp.example.com'],
-    ['a', '3', 'high', 'tool deletes', 'WIPE or DROP', 'drop'],
+    ['a', '3', 'high', 'tool deletes', 'WIPE or DROP', 'wipe'],
     ['a', '3', 'high', 'tool deletes', 'deleteBranch', 'delete'],
     ['a', '7', 'medium', 'tool count differs', null, 'tool_count 3, tools 1'],
     ['a', '1', 'medium', 'name used twice', null, '2 servers'],

@@ -1,5 +1,5 @@
 -- Verbs are words of a tool's name: delete_branch, deleteBranch and branch-delete, but not undeleted; the first one counts. They
--- are looked up once for each name. Invisible characters are those that show nothing, or turn the direction of text: they can
+-- are looked up once for each name; VMDelete has two words. Invisible characters are those that show nothing, or turn the direction of text: they can
 -- hide instructions for a model from people. Of a name of 60,000 characters only the beginning is split into words.
 CREATE OR REPLACE VIEW ferry.mcp_risk AS
   WITH servers AS MATERIALIZED (
@@ -13,13 +13,14 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     -- Postgres expects 100 elements of any array: without this it would compile the whole (JIT), which takes a second.
     WHERE jsonb_typeof(t.tool) = 'object'
   ), verbs (verb, deletes) AS (
-    SELECT unnest('{delete,remove,drop,destroy,purge,truncate,kill,terminate,revoke}'::text[]), true
+    SELECT unnest('{delete,remove,drop,destroy,purge,truncate,kill,terminate,revoke,wipe,erase,clear,flush,uninstall,unlink,shutdown}'::text[]), true
     UNION ALL
-    SELECT unnest('{create,add,insert,update,upsert,write,set,put,post,patch,edit,modify,rename,move,send,publish,execute,exec,deploy,apply,merge,push,upload,restart,scale,rollback,enable,disable,grant,close,cancel}'::text[]), false
+    SELECT unnest('{create,add,insert,update,upsert,write,set,put,post,patch,edit,modify,rename,move,send,publish,execute,exec,deploy,apply,merge,push,upload,restart,scale,rollback,enable,disable,grant,close,cancel,run,invoke,trigger,reset,start,stop,reboot,drain}'::text[]), false
   ), named AS MATERIALIZED (
     SELECT DISTINCT ON (n.name) n.name, v.verb, v.deletes
     FROM (SELECT DISTINCT name FROM tools) n
-    CROSS JOIN LATERAL regexp_split_to_table(lower(regexp_replace(left(n.name, 1000), '([a-z0-9])([A-Z])', '\1_\2', 'g')), '[^a-z]+')
+    CROSS JOIN LATERAL regexp_split_to_table(
+        lower(regexp_replace(left(n.name, 1000), '([a-z0-9])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])', '\1\2_', 'g')), '[^a-z]+')
       WITH ORDINALITY AS w (word, nth)
     JOIN verbs v ON v.verb = w.word
     ORDER BY n.name, w.nth
@@ -35,9 +36,9 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     UNION ALL
     SELECT place, 'disabled but listed', NULL, 'status ' || status FROM servers WHERE status = 'disabled'
     UNION ALL
-    SELECT s.place, 'tool count differs', NULL, 'tool_count ' || s.tool_count || ', tools ' || n.tools
+    SELECT s.place, 'tool count differs', NULL, 'tool_count ' || s.tool_count || ', tools ' || coalesce(n.tools::text, 'not listed')
     FROM servers s CROSS JOIN LATERAL (SELECT CASE jsonb_typeof(s.tools) WHEN 'array' THEN jsonb_array_length(s.tools) END AS tools) n
-    WHERE s.tool_count <> n.tools
+    WHERE s.tool_count <> coalesce(n.tools, 0)
     UNION ALL
     SELECT s.place, 'name used twice', NULL, n.servers || ' servers'
     FROM servers s
@@ -58,7 +59,10 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     CROSS JOIN LATERAL (
       -- Most texts are ASCII: their length in bytes says so much faster.
       SELECT CASE WHEN octet_length(name) <> length(name) OR octet_length(description) <> length(description) THEN
-        substring(concat_ws(' ', name, description) FROM
+        -- An emoji may have one: ⚠️ has U+FE0F, and 👩‍💻 U+200D.
+        substring(regexp_replace(concat_ws(' ', name, description),
+          '[0-9#*]\uFE0F\u20E3|[\u00A9\u00AE\u203C\u2049\u2122\u2139\u2194-\u21AA\u231A-\u23FF\u24C2\u25AA-\u27BF\u2934\u2935\u2B05-\u2B55\u3030\u303D\u3297\u3299\U0001F000-\U0001FAFF][\uFE0E\uFE0F]?(?:\u200D(?=[\u2600-\u27BF\U0001F000-\U0001FAFF]))?',
+          '', 'g') FROM
           '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E0FFF]'
         ) END AS hidden
     ) h

@@ -1,6 +1,6 @@
 -- Each version of a server is compared with the one before it, also if the server was gone in between. Tools that both have
 -- are left out, each as often as both have it; of the others, the first of a name is compared with the first. Tools without
--- a name are compared as if they had one that no other tool has.
+-- a name are compared as if they had one that no other tool has. What lists no tools is passed over: they are not known then.
 CREATE OR REPLACE FUNCTION ferry.mcp_tool_changes(since timestamptz DEFAULT NULL, until timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, observed_at timestamptz, server_id text, server_name text, change text, tool text, before text, after text
@@ -9,7 +9,7 @@ RETURNS TABLE (
   FROM ferry.mcp_server_versions v
   CROSS JOIN LATERAL (
     SELECT p.tools FROM ferry.mcp_server_versions p
-    WHERE p.server_id = v.server_id AND p.account = v.account AND p.valid_from < v.valid_from
+    WHERE p.server_id = v.server_id AND p.account = v.account AND p.valid_from < v.valid_from AND jsonb_typeof(p.tools) = 'array'
     ORDER BY p.valid_from DESC LIMIT 1
   ) p
   CROSS JOIN LATERAL (
@@ -27,7 +27,7 @@ RETURNS TABLE (
     GROUP BY d.name, d.nth
   ) t
   WHERE v.valid_from >= coalesce($1, now() - interval '7 days') AND v.valid_from <= coalesce($2, 'infinity')
-    AND v.tools IS DISTINCT FROM p.tools
+    AND jsonb_typeof(v.tools) = 'array' AND v.tools <> p.tools
   ORDER BY v.valid_from DESC, v.account, v.server_id, t.tool, t.before, t.after
 $$;
 
