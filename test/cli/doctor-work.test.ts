@@ -203,6 +203,17 @@ describe('workers', () => {
     expect((await examine(cli, 'workers')).lines.map(({ status }) => status)).toEqual(['warn', 'ok'])
   })
 
+  test('that fell silent while no work is due are counted beside those that are alive', async () => {
+    await using cli = await openCli()
+    await recordWorker(cli.ferry.pool, 'one', null, ['default'])
+    expect((await examine(cli, 'workers')).lines).toMatchObject([{ status: 'ok', found: '1 worker alive' }])
+    await fallSilent(cli)
+    await recordWorker(cli.ferry.pool, 'two', null, ['default'])
+    expect((await examine(cli, 'workers')).lines).toMatchObject([
+      { status: 'ok', found: '1 worker alive; 1 other went silent today' },
+    ])
+  })
+
   test('are all counted, and those that fell silent are named however many are alive', async () => {
     await using cli = await openCli()
     await stageRows(cli.ferry.pool)

@@ -46,6 +46,19 @@ test('of several attempts to approve a hold the last one comes first, and each o
   expect((await listApprovals(pool, hold, 1)).map(approval => approval.run)).toEqual([second])
 })
 
+test('of a run that two holds were updated by in turn, the one that had rows then is its hold', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const { pool } = harness.ferry
+  const held = { end: { status: 'held' } } as const
+  const [first, second] = [await addRun(pool, held), await addRun(pool, held)]
+  const add = `insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids, since_runs, ended_at, outcome)
+    values ('default', 'alert-rules', $1, $2, '{1,2}', array[$3, $3]::bigint[], now(), 'rejected')`
+  await pool.query(add, [first, second, first])
+  await pool.query(add, [first, second, second])
+  expect(await findHoldOfRun(pool, first)).toMatchObject({ id: 1n, later: 0 })
+  expect(await findHoldOfRun(pool, second)).toMatchObject({ id: 2n, later: 0 })
+})
+
 test('of several holds the newest comes first, the open ones apart from those that have ended, as many as are asked for', async () => {
   await using harness = await openFerryHarness({ rules: 0, servers: 0 })
   const { pool } = harness.ferry

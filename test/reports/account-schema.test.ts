@@ -120,7 +120,11 @@ describe('what readers of one account see', () => {
     const begin = `insert into ferry.sync_runs (account, resource, trigger, scope, guard, fingerprint_version, status, started_at)
       values ($1, 'alert-rules', 'manual', '{}', '', 1, 'running', '2020-01-01Z')`
     await pool.query(begin, ['umbrella'])
+    const applied = `update ferry.sync_runs set applied_at = now() + $1 * interval '1 hour'
+      where id = (select max(id) from ferry.sync_runs where account = 'umbrella' and applied_at is not null)`
+    await pool.query(applied, [1])
     expect(await settled()).toBe(rows[0].at)
+    await pool.query(applied, [0])
     await pool.query(begin, ['default'])
     expect(await settled()).toMatch(/^2019-12-31/)
     await pool.query(`delete from ferry.sync_runs where status = 'running'`)

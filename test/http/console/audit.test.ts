@@ -35,6 +35,9 @@ test('the audit says who did what to what and why, the newest first, and leads t
   const rows = (text: string) => text.match(/<tr><td/g)?.length ?? 0
   expect(rows(all)).toBe(3)
   expect(rows(await at('actor=sam'))).toBe(2)
+  expect(all).toContain(
+    '<datalist id="offered-actor"><option value="anna"></option><option value="sam"></option>',
+  )
   expect(rows(await at('account=other'))).toBe(1)
   expect(rows(await at('action=pause'))).toBe(1)
   expect(await at('since=2999-01-01')).toContain('Nothing matches.')
