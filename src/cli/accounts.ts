@@ -73,7 +73,8 @@ export async function expectKnownAccount(ferry: Ferry, name: string): Promise<vo
   if (!known.includes(name)) throw noAccount(name, known)
 }
 
-async function listKnownAccounts({ config, pool }: Ferry): Promise<string[]> {
+/** The accounts that are configured here, and those that the database has data for. */
+export async function listKnownAccounts({ config, pool }: Ferry): Promise<string[]> {
   const { listSyncedAccounts } = await import('#src/inventory/known-accounts.ts')
   const { listImportedAccounts } = await import('#src/imports/reporting/summary.ts')
   const configured = config.accounts.map(account => account.name)

@@ -6,9 +6,11 @@ import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { ageRuns } from '#test/support/runs.ts'
+import { fileHolding } from '#test/support/settings.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { commandsIn, examine } from './examine.ts'
 import { type Cli, openCli, syncAs } from './open-cli.ts'
+import { jsonLines } from './run-ferry.ts'
 
 describe('an import that waits for a person', () => {
   test.for([
@@ -246,6 +248,26 @@ test('messages that a receiver did not accept are named, also where doctor knows
   const { lines } = await examine(cli, 'notifications')
   expect(lines).toMatchObject([{ status: 'warn', found: '1 message to chat waits to be sent again' }])
   expect(commandsIn(lines[0]?.whatToDo)).toContain('ferry notify list --undelivered')
+})
+
+test('a receiver that is to be told of an account that nobody knows is named, for it is told nothing', async () => {
+  await using cli = await openCli()
+  const receiver = (accounts: readonly string[]) => ({
+    url: 'http://127.0.0.1:9/',
+    format: 'slack',
+    filter: { accounts },
+  })
+  const receivers = [
+    { name: 'ops', ...receiver(['default']) },
+    { name: 'chat', ...receiver(['default', 'defualt']) },
+  ]
+  const env = { FERRY_RECEIVERS_FILE: fileHolding({ receivers }) }
+  const { stdout } = await cli.ferryRun('doctor --json', env)
+  expect(jsonLines({ stdout }).find(({ check }) => check === 'notifications')).toMatchObject({
+    status: 'warn',
+    found: 'chat is to be told of account defualt, which is not known',
+    whatToDo: expect.stringContaining('The accounts are default.'),
+  })
 })
 
 test.each([

@@ -14,7 +14,7 @@ import { explainLateness, type Freshness, isLate, loadFreshness } from '#src/rep
 import { isAnySlotOpen, listPauses } from '#src/schedules/control.ts'
 import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
 import { BACKFILLS } from '#src/worker/backfills.ts'
-import { isConfigured } from '../accounts.ts'
+import { isConfigured, listKnownAccounts } from '../accounts.ts'
 import { instant } from '../output.ts'
 import { loadSchedules } from '../schedules.ts'
 import { ANSWER_WITHIN_MS, type Finding, failed, NoAnswer } from './finding.ts'
@@ -207,13 +207,11 @@ const NO_TABLES: Finding = {
 }
 
 /**
- * Looks for messages that a receiver did not accept. Null if there are none and no receiver is set here: the workers may have
- * some.
+ * Looks for messages that a receiver did not accept, and for a receiver that is told of an account that nobody knows. Null if there are
+ * none and no receiver is set here: the workers may have some.
  */
-export async function checkNotifications({
-  pool,
-  config,
-}: Pick<Ferry, 'pool' | 'config'>): Promise<Finding | null> {
+export async function checkNotifications(ferry: Ferry): Promise<Finding | null> {
+  const { pool, config } = ferry
   const { receivers } = config.notify
   const names = receivers.map(({ name }) => name)
   const found = undeliveredInWords(await countUndelivered(pool, names.length === 0 ? null : names))
@@ -227,6 +225,16 @@ export async function checkNotifications({
     }
   }
   if (names.length === 0) return null
+  const known = await listKnownAccounts(ferry)
+  const unheard = receivers.flatMap(({ name, filter }) =>
+    (filter.accounts ?? [])
+      .filter(account => !known.includes(account))
+      .map(account => `${name} is to be told of account ${account}, which is not known`),
+  )
+  if (unheard.length > 0) {
+    const whatToDo = `Correct its filter in FERRY_RECEIVERS_FILE. The accounts are ${known.join(', ')}.`
+    return { check, status: 'warn', found: unheard.join('; '), whatToDo }
+  }
   const unsigned = receivers.filter(({ format, key }) => format === 'standard' && key === null)
   if (unsigned.length > 0) {
     return {
