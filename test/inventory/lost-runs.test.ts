@@ -4,6 +4,7 @@ import { OpenCopy } from '#src/db/copy.ts'
 import { acquireLease, fenceWithLease, type Lease } from '#src/db/leases.ts'
 import { listCallLog } from '#src/db/list-calls.ts'
 import { inTransaction } from '#src/db/pool.ts'
+import { WORKER_LOST } from '#src/inventory/messages.ts'
 import { finishRun, NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
 import { failLostRuns, failRunsBefore, leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
 import { expireLeases, leasesOf, takeOverLeases } from '#test/support/leases.ts'
@@ -30,6 +31,12 @@ test('an expired lease without work under way is taken over, and its run called 
   await expireLeases(store.pool, 60_000)
   expect(await failLostRuns(store.pool)).toMatchObject([
     { account: NEW_RUN.account, resource: NEW_RUN.resource },
+  ])
+  const { rows } = await store.pool.query(
+    'select status, error_code, message, finished_at is null as runs from ferry.sync_runs',
+  )
+  expect(rows).toEqual([
+    { status: 'failed', error_code: WORKER_LOST.errorCode, message: WORKER_LOST.message, runs: false },
   ])
   await (await acquired(store, 'next')).release()
   await dead.release()
