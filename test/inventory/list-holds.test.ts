@@ -6,7 +6,7 @@ import { findHoldOfRun, listApprovals, listHolds } from '#src/inventory/holds/li
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { addRun } from '#test/support/runs.ts'
-import { rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
+import { type Listed, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
 
 const EVERYTHING = rules(upTo(40))
 const HALF = EVERYTHING.slice(0, 20)
@@ -28,6 +28,17 @@ test.each([
   expect(await listApprovals(pool, hold, 5)).toMatchObject([
     { run, status: 'succeeded', removed: 20, actor: ADA.actor },
   ])
+})
+
+test('an approval whose listing is not complete leaves the hold open, and is no decision', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const { pool } = harness.ferry
+  await syncListed(harness, [EVERYTHING])
+  const { run } = await syncListed(harness, [HALF])
+  const unreadable = { ...EVERYTHING[0]!, broken: 'without an id' } as const
+  expect(await approve(harness, run, [...HALF, unreadable])).toMatchObject({ status: 'partial', removed: 0 })
+  expect(await findHoldOfRun(pool, run)).toMatchObject({ rows: 20, endedAt: null, outcome: null })
+  expect(await harness.query(`select from ferry.audit where action = 'approve'`)).toEqual([])
 })
 
 test('of several attempts to approve a hold the last one comes first, and each once; those of other accounts are not shown', async () => {
@@ -75,10 +86,10 @@ test('of several holds the newest comes first, the open ones apart from those th
   expect(await ids('ended', 5, 4n)).toEqual([2])
 })
 
-function approve(harness: FerryHarness, run: bigint) {
+function approve(harness: FerryHarness, run: bigint, listed: readonly Listed[] = HALF) {
   const context = withAccounts(
     harness,
-    scriptedAccount('default', () => HALF),
+    scriptedAccount('default', () => listed),
   )
   return approveRun(context, run, ADA, new AbortController().signal)
 }
