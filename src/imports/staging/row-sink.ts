@@ -42,7 +42,7 @@ export class RowSink implements Sink {
   readonly #check: RowCheck
   readonly #hashOf: (recipient: string) => string
   readonly #file: OpenFile
-  readonly #enclosedIn: (raw: string, own?: readonly unknown[]) => number
+  readonly #enclosedIn: (raw: string, own: readonly unknown[]) => number
   readonly #seenBefore = openSeenBefore()
   /** Of the recipients taken since `findRepeated` was called. */
   readonly #hashes: string[] = []
@@ -66,7 +66,7 @@ export class RowSink implements Sink {
     check: RowCheck,
     hashOf: (recipient: string) => string,
     file: OpenFile,
-    enclosedIn: (raw: string, own?: readonly unknown[]) => number,
+    enclosedIn: (raw: string, own: readonly unknown[]) => number,
   ) {
     this.#enclosedIn = enclosedIn
     this.#writer = writer
@@ -96,7 +96,7 @@ export class RowSink implements Sink {
 
   row(line: number, values: readonly unknown[], raw: string): void {
     const verdict = this.#check.verdictOn(values)
-    this.#countRecord(line, raw, [values[RECIPIENT]])
+    this.#countRecord(line, raw, values[RECIPIENT])
     if (verdict.kind === 'good') {
       const { recipient, all, componentIds, locale } = verdict
       const hash = this.#hashOf(recipient)
@@ -115,16 +115,17 @@ export class RowSink implements Sink {
   }
 
   damaged(line: number, reason: string, message: string, raw: string): void {
-    this.#countRecord(line, raw)
+    this.#countRecord(line, raw, null)
     // Postgres cannot store U+0000: a visible character replaces it.
     this.#writer.reject({ line, reason, column: null, message, raw: raw.replaceAll('\0', '\u2400') })
   }
 
-  #countRecord(line: number, raw: string, own: readonly unknown[] = []): void {
+  #countRecord(line: number, raw: string, own: unknown): void {
     const tally = this.#tally
     tally.read++
     tally.lastLine = line
-    const enclosed = this.#enclosedIn(raw, own)
+    // Nearly all records are one line.
+    const enclosed = raw.includes('\n') ? this.#enclosedIn(raw, [own]) : 0
     if (enclosed === 0) return
     tally.enclosedLines += enclosed
     if (enclosed >= SOME_LINES) tally.enclosedTogether += enclosed

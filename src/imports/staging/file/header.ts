@@ -190,12 +190,12 @@ export function namesSomebody(text: string): boolean {
  * Returns what counts the lines of a row, below its first one, that may name a recipient of `method` beside those that the row has: a
  * quote too many makes a note of rows. Of e-mail, a note may well have the number of a telephone.
  */
-export function openEnclosedCount(method: string): (raw: string, own?: readonly unknown[]) => number {
+export function openEnclosedCount(method: string): (raw: string, own: readonly unknown[]) => number {
   const mayName =
     method === 'email'
       ? (line: string) => /\S@\S/.test(line)
       : (line: string) => line.split(/[,;\t]/).some(cell => namesSomebody(cell.replaceAll('"', '')))
-  return (raw, own = []) => {
+  return (raw, own) => {
     if (!raw.includes('\n')) return 0
     const others = own.reduce<string>((text, one) => (one ? text.replaceAll(`${one}`, '') : text), raw)
     return others.split('\n').slice(1).filter(mayName).length
