@@ -111,6 +111,8 @@ test('nobody is named by being a part of another', () => {
           `${one}.${after}`,
           `${before}.${one}`.replace(/^[_%+-]+\./, 'x.'),
         ]) {
+          // Of %400@example.com, what is decoded has two @.
+          if (decodedText(longer) !== longer) continue
           expect(namedIn(`"${longer}" is bad`, people(one))).toEqual([])
           expect(namedIn(`"${longer}" is bad`, people(one, longer))).toEqual([1n])
           expect(withoutRecipients(`"${longer}" is bad`, people(one))).not.toContain('@')
