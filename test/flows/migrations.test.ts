@@ -34,6 +34,18 @@ test('a migration that waits for a lock lets others pass, and gets it once it is
   expect((await store.pool.query('select note from ferry.leases')).rows).toEqual([{ note: null }])
 })
 
+test('a plan shows each statement in a line, whole if it has 100 characters', async () => {
+  const statement = (name: string, length: number) =>
+    `${`CREATE TABLE ferry.${name} (a int,`.padEnd(length - 'b int);'.length)}b int);`
+  const [exact, longer] = [statement('exact', 100), statement('longer', 101)]
+  using newer = makeNewerFerry({ sql: `${exact}\n--> statement-breakpoint\n${longer}\n` })
+  await using store = await openTestStore()
+  await using planning = startFerry(['migrate', '--plan'], env(store.url), [], newer.entry)
+  const { stdout } = await planning.ended
+  expect(stdout).toContain(`  ${exact}\n`)
+  expect(stdout).toContain(`  ${longer.slice(0, 99)}…\n`)
+})
+
 test('an index is built while a transaction is open, and one that was left half-built is built again', async () => {
   using newer = makeNewerFerry({ sql: BUILD_INDEX })
   await using store = await openTestStore()

@@ -39,3 +39,13 @@ test('every list can be narrowed by all of its filters', async () => {
   await stageRows(harness.ferry.pool, { account: 'another' })
   expect(await fieldsOf('/imports')).toBe('Account, Status')
 })
+
+test.for([
+  ['/rules', 'words', 200],
+  ['/rules', 'account', 200],
+  ['/servers', 'words', 200],
+] as const)('%s takes %s of %i characters, and no more', async ([path, name, most]) => {
+  await using harness = await openConsoleHarness()
+  const at = async (length: number) => (await harness.page(`${path}?${name}=${'x'.repeat(length)}`)).status
+  expect([await at(most), await at(most + 1)]).toEqual([200, 400])
+})
