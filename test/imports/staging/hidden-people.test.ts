@@ -41,6 +41,21 @@ test.for([
     'note,email\n"x\nben@example.com, y",ada@example.com\n',
     /line 2 \(its q/,
   ],
+  [
+    'somebody whose name stands in a column of recipients',
+    'subscriber,email,note\nben,ada@example.com,"x\nben@example.com, y"\n',
+    /line 2 \(its q/,
+  ],
+  [
+    'somebody of whose address another is a part',
+    'email,note\nben@example.com,"x\nben@example.com.au, y"\n',
+    /line 2 \(its q/,
+  ],
+  [
+    'somebody whose address ends with another one',
+    'email,note\nen@example.com,"x\nben@example.com, y"\n',
+    /line 2 \(its q/,
+  ],
 ] as const)('a suppression list is refused in which somebody could be missed: %s', async ([, list, why]) => {
   await using harness = await openStagingHarness()
   const refused = await harness.refusal(FILE, { suppress: await harness.file(list) })

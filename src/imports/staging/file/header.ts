@@ -191,14 +191,20 @@ export function namesSomebody(text: string): boolean {
  * quote too many makes a note of rows. Of e-mail, a note may well have the number of a telephone.
  */
 export function openEnclosedCount(method: string): (raw: string, own: readonly unknown[]) => number {
-  const mayName =
-    method === 'email'
-      ? (line: string) => /\S@\S/.test(line)
-      : (line: string) => line.split(/[,;\t]/).some(cell => namesSomebody(cell.replaceAll('"', '')))
+  const isEmail = method === 'email'
+  const mayName = isEmail ? (part: string) => /\S@\S/.test(part) : namesSomebody
+  // The number of a telephone has spaces.
+  const between = isEmail ? /[\s,;]+/ : /[,;\t\n]+/
+  const partsOf = (text: string) => text.replaceAll('"', '').split(between)
   return (raw, own) => {
     if (!raw.includes('\n')) return 0
-    const others = own.reduce<string>((text, one) => (one ? text.replaceAll(`${one}`, '') : text), raw)
-    return others.split('\n').slice(1).filter(mayName).length
+    // Whole: an address is a part of others.
+    const known = new Set(own.flatMap(one => (one ? partsOf(`${one}`) : [])))
+    const others = (line: string) => partsOf(line).filter(part => !known.has(part))
+    return raw
+      .split('\n')
+      .slice(1)
+      .filter(line => others(line).some(mayName)).length
   }
 }
 
