@@ -25,8 +25,9 @@ export function addChanges(program: Command): void {
     async note(pool, { since, account, by }, shown) {
       await noteHistoryStart(pool, since)
       await noteLateness(pool, RESOURCES, account)
-      if (shown === 0) await noteUnread(pool)
-      if (shown === 0) await noteSuggested(pool, 'alert-rules', { by })
+      if (shown > 0) return
+      await noteUnread(pool)
+      await noteSuggested(pool, 'alert-rules', { by })
     },
   })
 }

@@ -1,8 +1,7 @@
 import type { Pool } from 'pg'
-import { z } from 'zod'
 import { and, asc, desc, drizzleOf, eq, gte, isNotNull, lt } from '#src/db/drizzle.ts'
 import { isHeldInSql } from '#src/db/lease-rows.ts'
-import { findOne, Int8 } from '#src/db/rows.ts'
+import { findOne } from '#src/db/rows.ts'
 import { platformCalls } from '#src/db/schema.ts'
 import { type Hold, loadHeldIds, loadOpenHold } from '#src/inventory/holds/holds.ts'
 import {
@@ -16,7 +15,7 @@ import { coversFolders } from '#src/inventory/scope.ts'
 import type { Inventory, Resource } from '#src/model/resource.ts'
 import type { RunStatus } from '#src/model/run.ts'
 import { leaseNameOf } from './lost-runs.ts'
-import type { RunStanding } from './next-steps.ts'
+import { RunStanding } from './next-steps.ts'
 
 /** A run of the ledger under the names that programs are shown. */
 const RUN = {
@@ -167,12 +166,6 @@ export async function loadReadableRun(pool: Pool, id: bigint): Promise<ReadableD
   return { run, quarantined, drift, newValues, heldIds, standing }
 }
 
-const Standing = z.object({
-  folders: z.array(z.string()).nullable(),
-  completeSince: Int8.nullable(),
-  isUnderWay: z.boolean(),
-})
-
 /** A later run makes up for one that failed or was partial, if it listed the folders of that one at least. */
 function loadStanding(
   pool: Pool,
@@ -180,7 +173,7 @@ function loadStanding(
 ): Promise<RunStanding> {
   return findOne(
     pool,
-    Standing,
+    RunStanding,
     `select nullif(r.folders, 'null') as folders,
        case when $4 in ('failed', 'partial') then (
          select c.id from ferry_internal.complete_runs c

@@ -1,17 +1,20 @@
+import { z } from 'zod'
+import { Int8 } from '#src/db/rows.ts'
 import { EVERY_FOLDER } from '#src/inventory/scope.ts'
 import { type NextStep, stepsInWords } from '#src/model/next-step.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import type { RunStatus } from '#src/model/run.ts'
 
 /** What decides, beside its status, what a person may do about a run that has no open hold. */
-export type RunStanding = {
+export const RunStanding = z.object({
   /** The folders it listed, as text; null where the inventory has none. */
-  readonly folders: readonly string[] | null
+  folders: z.array(z.string()).nullable(),
   /** The first run after it that applied a complete listing. */
-  readonly completeSince: bigint | null
+  completeSince: Int8.nullable(),
   /** Whether somebody is working on it. */
-  readonly isUnderWay: boolean
-}
+  isUnderWay: z.boolean(),
+})
+export type RunStanding = Readonly<z.infer<typeof RunStanding>>
 
 /**
  * Says what a person may do about a run that did not apply all of a listing, and whether anything has to be done at all. The
