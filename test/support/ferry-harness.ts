@@ -6,6 +6,7 @@ import type { RunResult } from '#src/model/run.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { type CheckedSandbox, openCheckedSandbox } from '#test/support/sandbox.ts'
 import { openTestDatabase, type Tables } from './database.ts'
+import { closeInTime } from './wait-for.ts'
 
 export type FerryHarness = AsyncDisposable & {
   readonly ferry: Ferry
@@ -55,6 +56,6 @@ export async function openFerryHarness(
       ),
     query: async (sql, params) => (await ferry.pool.query(sql, params)).rows,
     openFerry: async more => kept.use(await open(more)),
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => closeInTime(kept),
   }
 }

@@ -5,6 +5,7 @@ import { noticeDatabase, OwnCall } from '#src/db/known-database.ts'
 import { type Database, openDatabase } from '#src/db/pool.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { openTestDatabase } from './database.ts'
+import { closeInTime } from './wait-for.ts'
 
 export type TestStore = Database & {
   readonly url: string
@@ -35,6 +36,6 @@ export async function openTestStore(): Promise<TestStore> {
       })
     },
     openPool: () => kept.use(openDatabase(url, pino({ level: 'silent' }))).pool,
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => closeInTime(kept),
   }
 }

@@ -24,3 +24,22 @@ export async function waitFor<T>(
   }
   throw new Error(`Waited ${timeoutMs} ms in vain for ${what}`, { cause })
 }
+
+/**
+ * Disposes of what a test had opened. A test that fails in the middle may leave a transaction open, for whose connection the
+ * pool would wait for ever: then this throws, and the failure of the test is told with it.
+ */
+export async function closeInTime(opened: AsyncDisposable, timeoutMs = 60_000): Promise<void> {
+  const timeIsUp = new AbortController()
+  const late = delay(timeoutMs, undefined, { signal: timeIsUp.signal }).then(() => {
+    throw new Error(
+      `What the test had opened was not closed within ${timeoutMs} ms: is a transaction still open?`,
+    )
+  })
+  try {
+    await Promise.race([opened[Symbol.asyncDispose](), late])
+  } finally {
+    timeIsUp.abort()
+    late.catch(() => {})
+  }
+}
