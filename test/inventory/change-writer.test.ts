@@ -86,15 +86,15 @@ const MANY = [
 ] as const
 
 test.for(MANY)(
-  'up to 250 %s that come within a second are kept in memory, and not written before the end; one more, and all are',
+  'up to 100 %s that come within a second are kept in memory, and not written before the end; one more, and all are',
   async ([, block]) => {
     await using harness = await openFerryHarness({ rules: 0, servers: 0 })
-    const blocks = [block(0, 150), block(150, 100), added([])]
+    const blocks = [block(0, 60), block(60, 40), added([])]
     const few = await openWriter(harness, 'few')
     await writeAtOnce(few.writer, blocks)
     expect(await isWriting(harness)).toBe(false)
     const many = await openWriter(harness, 'many')
-    await writeAtOnce(many.writer, [...blocks, adding(251, 0)])
+    await writeAtOnce(many.writer, [...blocks, adding(101, 0)])
     expect(await isWriting(harness)).toBe(true)
     for (const { writer, lease } of [few, many]) {
       await writer.discard()

@@ -76,23 +76,23 @@ test('rows are passed on as soon as nothing else is, are compared before, and re
     return state
   }
 
-  expect([await take(249), compared]).toEqual(['goes on', []])
-  expect([await take(1), compared]).toEqual(['goes on', [250]])
-  expect([await take(1_500), compared]).toEqual(['goes on', [250]])
+  expect([await take(99), compared]).toEqual(['goes on', []])
+  expect([await take(1), compared]).toEqual(['goes on', [100]])
+  expect([await take(1_500), compared]).toEqual(['goes on', [100]])
   underWay.resolve()
   await setImmediate()
-  expect([await take(500), compared, passedOn]).toEqual(['goes on', [250, 2_000], 1])
-  expect([await take(3_000), compared, passedOn]).toEqual(['waits', [250, 2_000, 3_000], 1])
+  expect([await take(500), compared, passedOn]).toEqual(['goes on', [100, 2_000], 1])
+  expect([await take(3_000), compared, passedOn]).toEqual(['waits', [100, 2_000, 3_000], 1])
   underWay.resolve()
   await setImmediate()
-  expect([await take(249), compared, passedOn]).toEqual(['goes on', [250, 2_000, 3_000], 2])
+  expect([await take(99), compared, passedOn]).toEqual(['goes on', [100, 2_000, 3_000], 2])
   underWay.resolve()
   await setImmediate()
   const ended = reader.take(ENDED)
   await setImmediate()
   underWay.resolve()
   await ended
-  expect([reader.end(), compared, passedOn]).toMatchObject([{ seen: 5_499 }, [250, 2_000, 3_000, 249], 4])
+  expect([reader.end(), compared, passedOn]).toMatchObject([{ seen: 5_199 }, [100, 2_000, 3_000, 99], 4])
 })
 
 test('once a reading has stopped, no row is being compared, and nothing is passed on', async () => {

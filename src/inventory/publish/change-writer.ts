@@ -40,7 +40,7 @@ const MAX_HELD_BYTES = 8 * 1024 * 1024
  * A listing that brings more changes than this so soon will end soon: to write them meanwhile takes less time, and no long
  * transaction.
  */
-const MAX_QUICK_ROWS = 250
+const MAX_QUICK_ROWS = 100
 const QUICK_MS = 1_000
 
 /*

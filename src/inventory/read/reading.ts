@@ -77,7 +77,7 @@ export async function readSource<Row>(
  * Rows are passed on in blocks: these many as soon as nothing else is being passed on, and as many as wait by then if
  * Postgres takes longer, which makes up for it because each block costs round trips. The bounds are those of memory.
  */
-const MIN_BLOCK_ROWS = 250
+const MIN_BLOCK_ROWS = 100
 const MAX_BLOCK_ROWS = 3_000
 const MAX_BLOCK_BYTES = 2 * 1024 * 1024
 
