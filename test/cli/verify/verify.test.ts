@@ -1,6 +1,8 @@
+import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { allChecks } from '#src/cli/verify/checks.ts'
 import { stageRows } from '#test/support/staged.ts'
+import { waitFor } from '#test/support/wait-for.ts'
 import { openCli } from '../open-cli.ts'
 import { jsonLines } from '../run-ferry.ts'
 
@@ -64,4 +66,23 @@ test('the windows are those of the account in the settings', async () => {
   expect(stdout).toMatch(
     /^FAIL +limits +.*call 3 \(list-alert-rules of account default\), .* was call 3 of 2 in 3600000 ms/m,
   )
+})
+
+test('a check that is under way is finished once it is stopped, and no other one begins', async () => {
+  await using cli = await openCli({ rules: 1 })
+  const blocker = new Client(cli.databaseUrl)
+  await blocker.connect()
+  try {
+    await blocker.query('begin; lock table ferry.alert_rule_versions in access exclusive mode')
+    await using verify = cli.ferryStart('verify')
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await waitFor(async () => (await cli.query(waiting)).length > 0, { what: 'a check to wait' })
+    verify.child.kill('SIGINT')
+    await blocker.query('rollback')
+    const { code, stdout } = await verify.ended
+    expect(code).toBe(130)
+    expect(stdout.match(/^ok /gm)?.length ?? 0).toBeLessThan(allChecks([]).length)
+  } finally {
+    await blocker.end()
+  }
 })
