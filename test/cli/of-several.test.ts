@@ -56,4 +56,11 @@ test('who plans to migrate is told that the schemas of readers are made anew', a
   expect(await plan()).toBe(
     'Makes the schema for readers of default anew, which drops what others have built on it.\n',
   )
+  await syncAs(cli, 'other')
+  await cli.ferryRun('migrate --reader-of other')
+  for (const account of ['default', 'other'])
+    await cli.query(`drop view ferry_reader_${account}.alert_rule_changes cascade`)
+  expect(await plan()).toBe(
+    'Makes the schemas for readers of default, other anew, which drops what others have built on them.\n',
+  )
 })
