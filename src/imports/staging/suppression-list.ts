@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg'
 import { BinaryRows, rowStart } from '#src/db/binary-rows.ts'
 import { copyRows } from '#src/db/copy.ts'
 import { countOf } from '#src/db/rows.ts'
-import { cleanAddress, openRecipientCheck } from '#src/imports/staging/checks/recipient.ts'
+import { cleanRecipient, openRecipientCheck } from '#src/imports/staging/checks/recipient.ts'
 import { holdsAddress } from '#src/model/addresses.ts'
 import { counted } from '#src/model/counted.ts'
 import { textOf } from './checks/values.ts'
@@ -101,6 +101,8 @@ const BLANK = /^[\s,;"]*$/
 
 /** `*@example.com` may be a mailbox, but in such a list it means everybody there. */
 const WILDCARD = /\*|^[?%]|[?%](?:@|$)|@[^@]*[?%]/
+/** Also in a regular expression, or for one letter. In the address of a page, `?` is no pattern. */
+const WILDCARD_OF_EMAIL = /^\.\+|\?/
 const FOR_MANY = 'a pattern, and only recipients who are listed are left out: list each of them'
 
 /** In no recipient but a few addresses. */
@@ -113,13 +115,22 @@ const ENCLOSES =
 
 /** Reads recipients as rows do, but accepts unusual addresses: every recipient that the file may contain must be found. */
 function openRecipientReader(method: string) {
+  const isEmail = method === 'email'
   const check = openRecipientCheck(method, true)
-  return (written: string): { readonly recipient: string; readonly fault: string | null } => {
-    const recipient = method === 'email' ? cleanAddress(written).address : written
-    if (WILDCARD.test(recipient)) return { recipient, fault: FOR_MANY }
+  return (
+    written: string | null,
+  ): { readonly recipients: readonly string[]; readonly fault: string | null } => {
+    if (written === null) return { recipients: [], fault: 'the recipient is not text' }
+    const recipient = cleanRecipient(written, method).address
+    if (WILDCARD.test(recipient) || (isEmail && WILDCARD_OF_EMAIL.test(recipient))) {
+      return { recipients: [], fault: FOR_MANY }
+    }
     const fault = check(recipient)?.message ?? null
-    const isAddress = method === 'email' && fault === null
-    return { recipient, fault: !isAddress && SEPARATOR.test(recipient) ? SEVERAL : fault }
+    if (fault !== null || !isEmail)
+      return { recipients: [recipient], fault: SEPARATOR.test(recipient) ? SEVERAL : fault }
+    // It may be a mailbox, or two columns.
+    const last = recipient.slice(recipient.lastIndexOf('|') + 1)
+    return { recipients: check(last) ? [recipient] : [recipient, last], fault }
   }
 }
 
@@ -128,17 +139,18 @@ function openRecipientReader(method: string) {
  * or what cannot be read may name somebody, as a street in a column called address does not.
  */
 function openRowReader(method: string) {
-  const recipientOf = openRecipientReader(method)
+  const recipientsIn = openRecipientReader(method)
   const isEmail = method === 'email'
-  const mayName = isEmail ? (text: string) => text.includes('@') || holdsAddress(text) : namesSomebody
+  const namesOne = isEmail ? (text: string) => text.includes('@') || holdsAddress(text) : namesSomebody
+  const mayName = (text: string | null) => text === null || namesOne(text)
   const enclosedIn = openEnclosedCount(method)
   // Of other methods, any text may be a recipient.
-  const encloses = isEmail ? enclosedIn : (raw: string) => Number(raw.includes('\n'))
+  const encloses = isEmail ? enclosedIn : (raw: string) => Number(/[\r\n]/.test(raw.trimEnd()))
   return (values: readonly unknown[], raw = '') => {
-    const texts = new Set(values.map(value => textOf(value) ?? ''))
+    const texts = new Set(values.map(textOf))
     if (texts.size > 1) texts.delete('')
-    const read = [...texts].map(text => ({ text, ...recipientOf(text) }))
-    const recipients = read.filter(({ fault }) => fault === null).map(({ recipient }) => recipient)
+    const read = [...texts].map(text => ({ text, ...recipientsIn(text) }))
+    const recipients = read.flatMap(({ recipients, fault }) => (fault === null ? recipients : []))
     const unread = read.filter(({ fault }) => fault !== null)
     const naming =
       unread.find(({ text }) => mayName(text)) ?? (recipients.length === 0 ? unread[0] : undefined)

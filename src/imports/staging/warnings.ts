@@ -51,7 +51,7 @@ export function warningsAbout(result: StagingResult): string[] {
   warnings.push(...aboutLocales(rows('not a locale'), tally.wrongLocales))
   warnings.push(...aboutStatuses(file, options.from))
   warnings.push(...aboutComponents(tally, options))
-  warnings.push(...aboutAddresses(tally, rows(UNUSUAL)))
+  warnings.push(...aboutAddresses(tally, rows(UNUSUAL), options.method))
   if (rows('other locale') > 0) {
     warnings.push(
       `${counted(rows('other locale'), 'row')} repeat${rows('other locale') === 1 ? 's' : ''} a recipient with another locale: the locale of the recipient's first row is used.`,
@@ -113,12 +113,15 @@ function aboutComponents(
   ]
 }
 
-function aboutAddresses({ unseenCharacters, namesOrSeparators }: Tally, unusual: number): string[] {
+function aboutAddresses(
+  { unseenCharacters, namesOrSeparators }: Tally,
+  unusual: number,
+  method: string,
+): string[] {
+  const [one, many] = method === 'email' ? ['address', 'addresses'] : ['recipient', 'recipients']
   const warnings: string[] = []
   if (unseenCharacters > 0) {
-    warnings.push(
-      `Invisible characters were removed from ${counted(unseenCharacters, 'address', 'addresses')}.`,
-    )
+    warnings.push(`Invisible characters were removed from ${counted(unseenCharacters, one, many)}.`)
   }
   if (namesOrSeparators > 0) {
     warnings.push(

@@ -32,6 +32,30 @@ test.for([
   ['a pattern at the end of a name', 'ada@example.com\nben*@example.com\n', /line 2 \(a pattern/],
   ['a pattern of SQL', 'ada@example.com\nben%@example.com\n', /line 2 \(a pattern/],
   [
+    'a person before another one, as mail programs write them',
+    'email\nben@example.com; Ada <ada@example.com>\n',
+    /line 2 \(/,
+  ],
+  ['a person instead of a name', 'email\nben@example.com <ada@example.com>\n', /line 2 \(/],
+  ['a person on the line before a name', 'email\n"ben@example.com\nAda <ada@example.com>"\n', /line 2 \(/],
+  ['a regular expression', 'email\n.+@example.com\n', /line 2 \(a pattern/],
+  ['a pattern for one letter', 'email\nb?n@example.com\n', /line 2 \(a pattern/],
+  [
+    'somebody on the line of the quote',
+    'note,email\nx,carl@example.com\n"left,ben@example.com\nstayed",ada@example.com\n',
+    /line 3 \(its q/,
+  ],
+  [
+    'somebody on the line of the quote, with quotes inside',
+    'note,email\n"5\' 3"", ben@example.com, ""x"" y\nz",ada@example.com\n',
+    /line 2 \(its q/,
+  ],
+  [
+    'somebody on lines that end as on old computers',
+    'email,note\nada@example.com,"x\rben@example.com,y\rz"\n',
+    /line 2 \(its q/,
+  ],
+  [
     'somebody between quotes',
     'note,email\n"ben@example.com\ncarl@example.com\nx",ada@example.com\n',
     /line 2 \(its q/,
@@ -64,6 +88,56 @@ test.for([
 })
 
 test.for([
+  ['email', '{"email":"ada@example.com","subscriber":{"email":"ben@example.com"}}'],
+  ['email', '{"recipient":"ada@example.com","email":["ben@example.com"]}'],
+  ['sms', '{"recipient":"+447700900009","subscriber":["+447700900001"]}'],
+] as const)('so is one of objects in which one recipient is no text: %s, %s', async ([method, list]) => {
+  await using harness = await openStagingHarness()
+  const suppress = await harness.file(`${list}\n`, 'list.ndjson')
+  const { message } = await harness.refusal(FILE, { method, suppress })
+  expect(message).toContain('line 1 (the recipient is not text)')
+})
+
+test('of a person behind a bar both spellings are left out', async () => {
+  await using harness = await openStagingHarness()
+  const suppress = await harness.file('17|ben@example.com\nAda|ada@example.com\n')
+  const { summary } = await harness.stage(FILE, { suppress })
+  expect(summary).toMatchObject({ suppressed: 2, pending: 1 })
+})
+
+test.for(['\u202a+447700900001\u202c', '+447700900001\u200e'])(
+  'a number with invisible characters around it is that number, in a list and in a file: %j',
+  async written => {
+    await using harness = await openStagingHarness()
+    const file = 'recipient\n+447700900001\n+447700900002\n'
+    const suppress = await harness.file(`recipient\n${written}\n`)
+    const { summary } = await harness.stage(file, { method: 'sms', suppress })
+    expect(summary).toMatchObject({ suppressed: 1, pending: 1 })
+    await harness.discardAll()
+    const { warnings } = await harness.stage(`recipient\n${written}\n`, { method: 'sms' })
+    expect(warnings.join()).toContain('Invisible characters were removed from 1 recipient.')
+    expect((await harness.recipients()).map(({ recipient }) => recipient)).toEqual(['+447700900001'])
+  },
+)
+
+test('an invisible character inside a number cannot be read', async () => {
+  await using harness = await openStagingHarness()
+  const suppress = await harness.file('recipient\n+44\u200e7700900001\n')
+  const { message } = await harness.refusal('recipient\n+447700900001\n', { method: 'sms', suppress })
+  expect(message).toContain('line 2 (the recipient contains an unreadable character)')
+})
+
+test('a row with two people is rejected, not made one of them, and lines that a quote encloses are rows', async () => {
+  await using harness = await openStagingHarness()
+  const many = Array.from({ length: 30 }, (_, n) => `p${n}@example.com`)
+  const rows = `"ada@example.com; Ben <ben@example.com>"\n"${many.join('\n')}\nZoe <zoe@example.com>"\n`
+  const { summary } = await harness.stage(`email\n${rows}cy@example.com <cy@example.com>\n`)
+  expect(summary).toMatchObject({ rejected: 3 })
+  const found = (await harness.recipients()).map(({ recipient }) => recipient)
+  expect(found).toEqual([...many.slice(1), 'cy@example.com'])
+})
+
+test.for([
   ['of telephone numbers in groups', 'sms', '(555) 123-4566,"note\n(555) 123-4567,stop\nx"'],
   ['of names', 'im', 'ada,"note\nben,stop\ncleo,5"'],
 ] as const)('so is a list %s whose quotes enclose lines', async ([, method, rows]) => {
@@ -82,6 +156,10 @@ test.for([
   ['a name in the column that may be the address', 'subscriber,email\nAda Lovelace,ada@example.com\n'],
   ['the address in one column and nothing in another', 'email,recipient\nada@example.com,\n'],
   ['rows without anything', 'email;name\nada@example.com;Ada\n;\n  \n"";""\n'],
+  [
+    'a note that begins after the address',
+    'email,note\nada@example.com,"it was ada@example.com\nwho left"\n',
+  ],
   ['an address with a bar', 'email\nada@example.com\na|b@example.com\n'],
 ] as const)('a suppression list is read with %s', async ([, list]) => {
   await using harness = await openStagingHarness()

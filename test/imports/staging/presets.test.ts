@@ -106,6 +106,12 @@ test('it may have two columns alone', async () => {
   expect(staged.summary).toMatchObject({ read: 3, rejected: 0, suppressed: 1, pending: 2 })
 })
 
+test('and its first row may be a telephone, as people write it', async () => {
+  const content = 'sms,+1 (555) 010-0100\nemail,ada@example.com\n'
+  const staged = await harness.stage(content, { from: 'statuspage', all: true })
+  expect(staged.summary).toMatchObject({ read: 2, suppressed: 1, pending: 1 })
+})
+
 test('a file that does not tell who has confirmed is refused, until a column is named for it', async () => {
   const content = 'email,all,opted_in\nada@example.com,yes,true\nben@example.com,yes,false\n'
 

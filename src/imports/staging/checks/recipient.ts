@@ -6,6 +6,10 @@ const LONGEST = 255
 
 /** Control characters, and what a file of rejects has in the place of characters that could not be read. */
 const UNREADABLE = /[\p{Cc}\u2400\ufffd]/u
+/** Marks of direction, zero-width spaces, soft hyphens, byte order marks: of a recipient that is no address too. */
+const INVISIBLE = '\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff'
+const HAS_INVISIBLE = new RegExp(`[${INVISIBLE}]`)
+const INVISIBLE_AT_ENDS = new RegExp(`^[\\s${INVISIBLE}]+|[\\s${INVISIBLE}]+$`, 'g')
 
 /** The reason why addresses are rejected that `--lenient-addresses` accepts. */
 export const UNUSUAL = 'unusual e-mail address'
@@ -27,7 +31,7 @@ export function openRecipientCheck(method: string, isLenient: boolean): Recipien
     if (/[\r\n]/.test(recipient)) {
       return { reason: 'unreadable recipient', message: 'the recipient contains a line break' }
     }
-    if (UNREADABLE.test(recipient)) {
+    if (UNREADABLE.test(recipient) || (method !== 'email' && HAS_INVISIBLE.test(recipient))) {
       const message = 'the recipient contains an unreadable character'
       return { reason: 'unreadable recipient', message }
     }
@@ -113,7 +117,8 @@ const SEPARATORS_AT_END = /[\s,;\p{Default_Ignorable_Code_Point}]+$/u
 /** Marks of typography around an address, and the apostrophe with which a spreadsheet marks text. */
 const MARKS_AROUND = /^[\s\p{Pi}\p{Pf}„‚•]+|^'(?=.*[^'\s]$)|[\s\p{Pi}\p{Pf}]+$/gu
 /** As mail programs write an address: `Ada Lovelace <ada@example.com>`. */
-const WITH_NAME = /^[^<>]*<([^<>]+)>$/
+const WITH_NAME = /^([^<>\r\n]*)<([^<>]+)>$/
+const ANOTHER_ADDRESS = /\S@\S/
 
 /** In characters: an address with a name before it. */
 const MAX_CLEANED = 4 * LONGEST
@@ -124,6 +129,13 @@ export type CleanAddress = {
   readonly cleaned: 'unseen characters' | 'name or separator' | null
 }
 
+/** Removes from a recipient of `method` what is around it and is no part of it. */
+export function cleanRecipient(text: string, method: string): CleanAddress {
+  if (method === 'email') return cleanAddress(text)
+  const address = text.replace(INVISIBLE_AT_ENDS, '')
+  return { address, cleaned: address === text ? null : 'unseen characters' }
+}
+
 /** Removes from an address what people and programs put around it. An address with nothing around it is returned as it is. */
 export function cleanAddress(text: string): CleanAddress {
   if (isPlain(text.charCodeAt(0)) && isPlain(text.charCodeAt(text.length - 1)))
@@ -132,9 +144,15 @@ export function cleanAddress(text: string): CleanAddress {
   if (text.length > MAX_CLEANED) return { address: text, cleaned: null }
   const seen = withoutUnseen(text)
   const alone = seen.replace(SEPARATORS_AT_END, '')
-  const address = withoutUnseen(WITH_NAME.exec(alone)?.[1] ?? alone).replace(MARKS_AROUND, '')
+  const address = withoutUnseen(withoutName(alone)).replace(MARKS_AROUND, '')
   if (address !== seen) return { address, cleaned: 'name or separator' }
   return { address, cleaned: seen === text ? null : 'unseen characters' }
+}
+
+/** What another address is before one is no name: whoever it belongs to would be lost. */
+function withoutName(text: string): string {
+  const [, name = '', address = text] = WITH_NAME.exec(text) ?? []
+  return ANOTHER_ADDRESS.test(name.replaceAll(address, '')) ? text : address
 }
 
 /** Whether it is an ASCII letter or digit: nearly all addresses begin and end with one. */

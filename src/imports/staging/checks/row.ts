@@ -1,6 +1,6 @@
 import { ALL, COMPONENT_IDS, type Field, LOCALE, RECIPIENT } from '../file/header.ts'
 import type { Preset, Status } from '../presets/preset.ts'
-import { type CleanAddress, cleanAddress, openRecipientCheck, type RecipientCheck } from './recipient.ts'
+import { type CleanAddress, cleanRecipient, openRecipientCheck, type RecipientCheck } from './recipient.ts'
 import {
   booleanOf,
   componentsOf,
@@ -73,8 +73,7 @@ export class RowCheck {
     if (written === null || !isSound(written)) {
       return rejected('not text', RECIPIENT, 'the recipient is not text')
     }
-    const { address: recipient, cleaned } =
-      method === 'email' ? cleanAddress(written) : { address: written, cleaned: null }
+    const { address: recipient, cleaned } = cleanRecipient(written, method)
     const fault = this.#checkRecipient(recipient)
     // Damaged, as a line of a file of rejects that nobody has corrected. Its empty cells are no status.
     const isBlank = recipient === '' && values.every(value => textOf(value) === '')

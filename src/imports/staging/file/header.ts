@@ -187,8 +187,9 @@ export function namesSomebody(text: string): boolean {
 }
 
 /**
- * Returns what counts the lines of a row, below its first one, that may name a recipient of `method` beside those that the row has: a
- * quote too many makes a note of rows. Of e-mail, a note may well have the number of a telephone.
+ * Returns what counts the lines of a row, from the quote on that is open at the end of the first one, that may name a recipient of
+ * `method` beside those that the row has: a quote too many makes a note of rows. Of e-mail, a note may well have the number of a
+ * telephone.
  */
 export function openEnclosedCount(method: string): (raw: string, own: readonly unknown[]) => number {
   const isEmail = method === 'email'
@@ -197,15 +198,26 @@ export function openEnclosedCount(method: string): (raw: string, own: readonly u
   const between = isEmail ? /[\s,;]+/ : /[,;\t\n]+/
   const partsOf = (text: string) => text.replaceAll('"', '').split(between)
   return (raw, own) => {
-    if (!raw.includes('\n')) return 0
+    if (!raw.includes('\n') && !raw.includes('\r')) return 0
+    const [first = '', ...below] = raw.split(LINE_END)
     // Whole: an address is a part of others.
     const known = new Set(own.flatMap(one => (one ? partsOf(`${one}`) : [])))
     const others = (line: string) => partsOf(line).filter(part => !known.has(part))
-    return raw
-      .split('\n')
-      .slice(1)
-      .filter(line => others(line).some(mayName)).length
+    return [quotedAtEnd(first), ...below].filter(line => others(line).some(mayName)).length
   }
+}
+
+const LINE_END = /\r\n?|\n/
+
+/** What stands behind the quote that is open where a line ends; two of them inside it are one that is written. */
+function quotedAtEnd(line: string): string {
+  let from = -1
+  for (let at = line.indexOf('"'); at !== -1; at = line.indexOf('"', at + 1)) {
+    if (from === -1) from = at
+    else if (line[at + 1] === '"') at++
+    else from = -1
+  }
+  return from === -1 ? '' : line.slice(from)
 }
 
 export function shownColumn(column: string | undefined): string {

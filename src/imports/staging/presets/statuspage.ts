@@ -40,7 +40,8 @@ export const statuspage: Preset = {
     purge_at: { columns: ['purge_at'], judge: atSomeTime({ never: FINE, once: leftOut('quarantined') }) },
   },
   headerOf([mode, address, ...rest]) {
-    const isRow = /^(?:email|sms)$/i.test(mode?.trim() ?? '') && /@|^\+?\d+$/.test(address?.trim() ?? '')
+    const isRow =
+      /^(?:email|sms)$/i.test(mode?.trim() ?? '') && /@|^\+?[\d\s().-]+$/.test(address?.trim() ?? '')
     return isRow ? ['mode', 'email', ...rest.map((_, nth) => (nth === 0 ? 'skip_confirmation' : ''))] : null
   },
 }
