@@ -6,7 +6,7 @@ import { succeedsWithin } from '#src/model/within.ts'
 import type { ProxyChoice } from '#src/platform/dispatcher.ts'
 import { type Caller, openCaller } from './caller.ts'
 import { deliverPending } from './deliver.ts'
-import { routeEvents } from './route.ts'
+import { registerReceivers, routeEvents } from './route.ts'
 import type { SummarizeRules } from './rule-events.ts'
 import { type Watched, watch } from './watch.ts'
 
@@ -78,7 +78,10 @@ export class Notifier implements AsyncDisposable {
     const { receivers, timezone } = settings
     let nextMs = Number.POSITIVE_INFINITY
     if (receivers.length > 0) {
-      if (this.#watching.isDue()) await watch({ ...this.#context, accounts: await this.#listAccounts() })
+      if (this.#watching.isDue()) {
+        await registerReceivers(pool, receivers) // before what is raised here
+        await watch({ ...this.#context, accounts: await this.#listAccounts() })
+      }
       if (await routeEvents({ pool, receivers, timezone, summarizeRules })) nextMs = 0
     }
     const beat = this.#beating.isDue() ? this.#monitor : null

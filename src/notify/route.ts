@@ -42,7 +42,7 @@ const MAX_EVENTS = 200
 /** Routes what was written since the last time. Returns whether there may be more. */
 export function routeEvents({ pool, receivers, timezone, summarizeRules }: Routing): Promise<boolean> {
   return inTransaction(pool, async client => {
-    const knownAfter = await registerReceivers(client, receivers)
+    const knownAfter = await knownAfterOf(client, receivers)
     const found = await findAll(
       client,
       UnroutedRow,
@@ -70,22 +70,28 @@ export function routeEvents({ pool, receivers, timezone, summarizeRules }: Routi
   })
 }
 
-/** Records receivers that are new. Returns, of each, after which event it is told of what happens. */
-async function registerReceivers(
+/** Records receivers that are new: they are told of what happens from now on. */
+export async function registerReceivers(
+  pool: Pool,
+  receivers: readonly Pick<Receiver, 'name'>[],
+): Promise<void> {
+  await pool.query(
+    `insert into ferry.receivers (name, after_event)
+     select name, (select coalesce(max(id), 0) from ferry.events) from unnest($1::text[]) name on conflict do nothing`,
+    [receivers.map(({ name }) => name)],
+  )
+}
+
+/** After which event each of the receivers is told of what happens. */
+async function knownAfterOf(
   client: PoolClient,
   receivers: readonly Pick<Receiver, 'name'>[],
 ): Promise<ReadonlyMap<string, bigint>> {
-  const names = receivers.map(({ name }) => name)
-  await client.query(
-    `insert into ferry.receivers (name, after_event)
-     select name, (select coalesce(max(id), 0) from ferry.events) from unnest($1::text[]) name on conflict do nothing`,
-    [names],
-  )
   const known = await findAll(
     client,
     Known,
     'select name, after_event from ferry.receivers where name = any ($1)',
-    [names],
+    [receivers.map(({ name }) => name)],
   )
   return new Map(known.map(({ name, afterEvent }) => [name, BigInt(afterEvent)]))
 }
@@ -109,6 +115,9 @@ function isTold(client: PoolClient, receiver: Receiver, event: Unrouted): Promis
   return event.data.cause ? isCauseTold(client, receiver, event) : wasBeginningUntold(client, receiver, event)
 }
 
+/** Of a message, that it was accepted, or still may be. */
+const IS_TOLD = `(d.delivered_at is not null or ${isAliveIn('d.')})`
+
 /** Whether it is over, and the receiver was not told that it began. */
 async function wasBeginningUntold(
   client: PoolClient,
@@ -119,7 +128,7 @@ async function wasBeginningUntold(
   const beginning = await findMaybe(
     client,
     Beginning,
-    `select exists (select from ferry.deliveries d where d.event = e.id and d.receiver = $5) as was_told
+    `select exists (select from ferry.deliveries d where d.event = e.id and d.receiver = $5 and ${IS_TOLD}) as was_told
      from ferry.events e
      where e.kind = $1 and e.account = $2 and e.subject = $3 and e.id < $4 and e.state = 'raised'
      order by e.id desc limit 1`,
@@ -148,7 +157,7 @@ async function isCauseTold(
     `select
        (select e.state from ferry.events e
         where e.kind = any ($5) and e.account = $1 and e.data ->> 'cause' = $2 and e.id < $3
-          and exists (select from ferry.deliveries d where d.event = e.id and d.receiver = $4)
+          and exists (select from ferry.deliveries d where d.event = e.id and d.receiver = $4 and ${IS_TOLD})
         order by e.id desc limit 1) as told,
        exists (
          select from ferry.events e

@@ -33,7 +33,8 @@ const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
   'removals.held': {
     raised: ({ inventory, run, rows }) =>
       `Run ${run} holds the removal of ${rows} ${inventory} until somebody decides. Look with \`ferry runs show ${run}\`, then run \`ferry runs approve ${run}\` or \`ferry runs reject ${run}\`.`,
-    resolved: ({ inventory, run }) => `The removals of ${inventory} that run ${run} held were decided.`,
+    resolved: ({ inventory, run }) =>
+      `The removals of ${inventory} that run ${run} held no longer wait for a decision.`,
   },
   'run.failing': {
     raised: (data, account) => `the last runs of ${data.inventory} failed: ${whyInWords(data, account)}`,

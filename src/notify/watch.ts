@@ -41,8 +41,8 @@ export function watch({ pool, accounts, ask }: Watched): Promise<void> {
     const failing = await ask.listFailing(client, accounts)
     await setOpenEvents(client, 'run.failing', failing.map(eventOf))
     const missed = (await ask.listMissedNights(client, accounts)).map(({ account, night }) => {
-      // A night is not missed for a reason of its own if runs fail.
-      const [trouble] = [...failing, ...late].filter(one => one.account === account)
+      // A night is not missed for a reason of its own if runs fail. That another schedule is paused is no reason.
+      const [trouble] = [...failing, ...late].filter(one => one.account === account && one.why !== 'paused')
       const data = { night: night.toISOString(), ...(trouble && factsOf(trouble)) }
       return { account, subject: '', data }
     })

@@ -119,6 +119,23 @@ test('changed tools of MCP servers are told with their servers; their order and 
   ])
 })
 
+test('a server that was gone for a while and returns with other tools is told', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const { state } = harness.sandbox
+  const sync = () => harness.sync({ resource: 'mcp-servers', acceptRemovals: true })
+  const a = { name: 'a', description: 'Reads' }
+  const gone = state.addServer({ tools: [a] })
+  const same = state.addServer({ tools: [a] })
+  await sync()
+  for (const { server_id } of [gone, same]) state.removeServer(server_id)
+  await sync()
+  state.addServer({ server_id: gone.server_id, tools: [{ name: 'purge', description: 'All' }] })
+  state.addServer({ server_id: same.server_id, tools: [a] })
+  state.addServer({ tools: [a] })
+  await sync()
+  expect(await toolEvents(harness)).toMatchObject([{ data: { servers: 1, serverIds: [gone.server_id] } }])
+})
+
 test('of many servers whose tools changed the first twenty are named', async () => {
   await using harness = await openFerryHarness(SMALL)
   const { state } = harness.sandbox

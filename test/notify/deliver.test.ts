@@ -227,6 +227,23 @@ test('a message that waited for a day is not sent any more', async () => {
   expect(harness.receiver.messages().map(({ data }) => data.import)).toEqual(['2'])
 })
 
+test('what a receiver was away for is told if it goes on for another reason, and its end alone is not', async () => {
+  await using harness = await openNotifyHarness()
+  const late = { kind: 'inventory.late', subject: 'alert-rules' } as const
+  const failing = { kind: 'run.failing', subject: 'alert-rules' } as const
+  await harness.raise({})
+  await harness.raise(late, { inventory: 'alert-rules', cause: 'key refused' })
+  await harness.route()
+  for (const table of ['events', 'deliveries'])
+    await harness.query(`update ferry.${table} set at = at - interval '25 h'`)
+  await harness.resolve({})
+  await harness.raise(failing, { inventory: 'alert-rules', cause: 'key refused' })
+  await harness.route()
+  const waiting = `select e.kind, e.state from ferry.deliveries d join ferry.events e on e.id = d.event
+    where d.at > now() - interval '1 h'`
+  expect(await harness.query(waiting)).toEqual([{ kind: 'run.failing', state: 'raised' }])
+})
+
 test('a chat gets one sentence as text, in which no name is markup', async () => {
   await using harness = await openNotifyHarness()
   await harness.raise({ account: '<!channel> & co' })

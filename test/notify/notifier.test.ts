@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { holdLease, removeLeases } from '#test/support/leases.ts'
 import { openNotifyHarness } from './notify-harness.ts'
 
@@ -11,6 +13,19 @@ test('a notifier sends nothing while another worker has the lease', async () => 
   await removeLeases(harness.ferry.pool)
   await harness.openNotifier().look()
   expect(harness.receiver.messages()).toHaveLength(1)
+})
+
+test('a new receiver is told of what is wrong as it is added, and not of what was before', async () => {
+  await using harness = await openNotifyHarness()
+  await harness.raise({})
+  await harness.query('delete from ferry.receivers')
+  await saveFreshnessTargets(harness.ferry.pool, [FRESHNESS_TARGET])
+  await harness.sync()
+  await harness.query(
+    `update ferry.sync_runs set started_at = started_at - interval '1 h', finished_at = finished_at - interval '1 h'`,
+  )
+  await harness.openNotifier().look()
+  expect(harness.receiver.messages().map(({ type }) => type)).toEqual(['inventory.late'])
 })
 
 test('an account whose inventories were never read has no heartbeat, and without an address for events none is sent', async () => {

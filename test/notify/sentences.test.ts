@@ -49,7 +49,12 @@ test.each([
     {},
     'Run 7 holds the removal of 3 alert-rules until somebody decides. Look with `ferry runs show 7`, then run `ferry runs approve 7` or `ferry runs reject 7`.',
   ],
-  ['removals.held', 'resolved', {}, 'The removals of alert-rules that run 7 held were decided.'],
+  [
+    'removals.held',
+    'resolved',
+    {},
+    'The removals of alert-rules that run 7 held no longer wait for a decision.',
+  ],
   ['run.failing', 'raised', {}, 'the last runs of alert-rules failed: `ferry freshness` says why.'],
   ['run.failing', 'resolved', {}, 'Runs of alert-rules fail no longer.'],
   [

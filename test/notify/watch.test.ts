@@ -111,6 +111,25 @@ test('a night that is missed because runs fail has the cause of the failures', a
   expect(night).toMatchObject({ data: { code: 'AccessDenied', cause: 'permission missing' } })
 })
 
+test('that the polls of one inventory are paused is no reason for a night that is missed', async () => {
+  await using harness = await openNotifyHarness()
+  await syncBoth(harness)
+  await harness.query(
+    `update ferry.sync_runs set started_at = started_at - interval '2 h', finished_at = finished_at - interval '2 h'`,
+  )
+  await target(harness)
+  await harness.query(`insert into ferry.schedule_pauses (account, schedule) values ('default', $1)`, [
+    FRESHNESS_TARGET.schedule,
+  ])
+  await watchOf(harness, await nightsDue(harness, 61))
+  const [night] = await harness.query(`select data from ferry.events where kind = 'night.missed'`)
+  expect(night).toMatchObject({ data: { night: expect.any(String) } })
+  expect(night).not.toHaveProperty('data.cause')
+  expect(await harness.query(`select from ferry.events where data ->> 'cause' like 'paused%'`)).not.toEqual(
+    [],
+  )
+})
+
 test.each([
   [59, []],
   [61, ['night.missed raised default']],

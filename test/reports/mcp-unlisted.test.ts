@@ -46,6 +46,8 @@ test.for([
   ['runCommand', 'tool writes', 'run'],
   ['stop-instance', 'tool writes', 'stop'],
   ['undeleted', null, null],
+  ['run_delete', 'tool deletes', 'delete'],
+  ['stopAndRemoveContainer', 'tool deletes', 'remove'],
 ] as const)('of the tool %s the verb is found: %s', async ([name, reason, verb]) => {
   await using store = await openTestStore()
   await insertServerVersion(store.pool, { id: 's', name: 'S', from: minutesAgo(9), tools: [{ name }] })

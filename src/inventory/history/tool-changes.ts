@@ -9,7 +9,7 @@ const MAX_NAMED = 20
 
 /**
  * Raises an event that names the MCP servers whose tools this run changed: added, removed, or with another description. The
- * order of the tools does not count. Servers that are new or gone do not count.
+ * order of the tools does not count. Servers that are new or gone do not count; one that returns is compared with what it was.
  */
 export async function tellOfChangedTools(client: PoolClient, step: RunStep): Promise<void> {
   const { account, resource, runId, at } = step
@@ -17,7 +17,6 @@ export async function tellOfChangedTools(client: PoolClient, step: RunStep): Pro
     client,
     z.string(),
     `select n.server_id from ferry.mcp_server_versions n
-     join ferry.mcp_server_versions o on o.server_id = n.server_id and o.account = n.account and o.valid_to = n.valid_from
      where n.valid_from = $1 and n.account = $2 and n.opened_by_run = $3
        and n.server_id in (
          select c.server_id from ferry.mcp_tool_changes($1::timestamptz, $1::timestamptz) c where c.account = $2)

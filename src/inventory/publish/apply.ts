@@ -68,11 +68,10 @@ export function applyChanges<Row>(
     const left = await settleHold(client, step, source.scope, run.policy, { removals, absent, held })
 
     const { seen, added, changed, fired } = found
-    if (source.resource === 'mcp-servers' && changed > 0) await tellOfChangedTools(client, step)
     const { firstRead } = opened
-    if (source.resource === 'alert-rules' && added - firstRead + changed + removed.length > 0) {
-      await tellOfRules(client, step)
-    }
+    const opening = added - firstRead + changed
+    if (source.resource === 'mcp-servers' && opening > 0) await tellOfChangedTools(client, step)
+    if (source.resource === 'alert-rules' && opening + removed.length > 0) await tellOfRules(client, step)
     const afterChange = await noteDatabaseChange(client, step)
     const sentences = [
       messageOn(removals, run.id),

@@ -1,4 +1,4 @@
--- Verbs are words of a tool's name: delete_branch, deleteBranch and branch-delete, but not undeleted; the first one counts. They
+-- Verbs are words of a tool's name: delete_branch, deleteBranch and branch-delete, but not undeleted; one that deletes counts, else the first. They
 -- are looked up once for each name; VMDelete has two words. Invisible characters are those that show nothing, or turn the direction of text: they can
 -- hide instructions for a model from people. Of a name of 60,000 characters only the beginning is split into words.
 CREATE OR REPLACE VIEW ferry.mcp_risk AS
@@ -23,7 +23,7 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
         lower(regexp_replace(left(n.name, 1000), '([a-z0-9])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])', '\1\2_', 'g')), '[^a-z]+')
       WITH ORDINALITY AS w (word, nth)
     JOIN verbs v ON v.verb = w.word
-    ORDER BY n.name, w.nth
+    ORDER BY n.name, v.deletes DESC, w.nth
   ), reasons (reason, severity) AS (
     -- High: somebody else reads, steers or destroys. Medium: a model changes something, or takes the wrong tool. Low: to be cleaned up.
     VALUES ('invisible characters', 'high'), ('no https', 'high'), ('tool deletes', 'high'),

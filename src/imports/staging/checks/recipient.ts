@@ -7,9 +7,9 @@ const LONGEST = 255
 /** Control characters, and what a file of rejects has in the place of characters that could not be read. */
 const UNREADABLE = /[\p{Cc}\u2400\ufffd]/u
 /** Marks of direction, zero-width spaces, soft hyphens, byte order marks: of a recipient that is no address too. */
-const INVISIBLE = '\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff'
-const HAS_INVISIBLE = new RegExp(`[${INVISIBLE}]`)
-const INVISIBLE_AT_ENDS = new RegExp(`^[\\s${INVISIBLE}]+|[\\s${INVISIBLE}]+$`, 'g')
+const UNSEEN = '\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff'
+const HAS_UNSEEN = new RegExp(`[${UNSEEN}]`)
+const UNSEEN_AROUND = new RegExp(`^[\\s${UNSEEN}]+|[\\s${UNSEEN}]+$`, 'g')
 
 /** The reason why addresses are rejected that `--lenient-addresses` accepts. */
 export const UNUSUAL = 'unusual e-mail address'
@@ -31,7 +31,7 @@ export function openRecipientCheck(method: string, isLenient: boolean): Recipien
     if (/[\r\n]/.test(recipient)) {
       return { reason: 'unreadable recipient', message: 'the recipient contains a line break' }
     }
-    if (UNREADABLE.test(recipient) || (method !== 'email' && HAS_INVISIBLE.test(recipient))) {
+    if (UNREADABLE.test(recipient) || (method !== 'email' && HAS_UNSEEN.test(recipient))) {
       const message = 'the recipient contains an unreadable character'
       return { reason: 'unreadable recipient', message }
     }
@@ -132,7 +132,7 @@ export type CleanAddress = {
 /** Removes from a recipient of `method` what is around it and is no part of it. */
 export function cleanRecipient(text: string, method: string): CleanAddress {
   if (method === 'email') return cleanAddress(text)
-  const address = text.replace(INVISIBLE_AT_ENDS, '')
+  const address = text.replace(UNSEEN_AROUND, '')
   return { address, cleaned: address === text ? null : 'unseen characters' }
 }
 
