@@ -26,7 +26,7 @@ export function addFreshness(program: Command): void {
 async function show(ferry: Ferry, { account, json }: Options): Promise<ExitCode> {
   await expectAccount(ferry, account)
   const { explainLateness, isLate } = await import('#src/reports/freshness.ts')
-  const known = await loadAll(ferry, account)
+  const known = await loadKnownFreshness(ferry, account)
   const explained = known.map(row => ({ ...row, message: explainLateness(row) }))
   if (json) explained.forEach(printJson)
   else
@@ -43,8 +43,8 @@ async function show(ferry: Ferry, { account, json }: Options): Promise<ExitCode>
   return known.length === 0 || known.some(isLate) ? EXIT.partial : EXIT.done
 }
 
-/** Adds the inventories of configured accounts that were never synced. */
-async function loadAll(ferry: Ferry, account: string | undefined): Promise<readonly Freshness[]> {
+/** Returns how old each inventory is, also those of configured accounts that were never synced. */
+export async function loadKnownFreshness(ferry: Ferry, account?: string): Promise<readonly Freshness[]> {
   const { loadFreshness } = await import('#src/reports/freshness.ts')
   const known = await loadFreshness(ferry.pool, account ?? null)
   const isKnown = (name: string, inventory: string) =>

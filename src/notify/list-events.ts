@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { isAliveIn } from '#src/db/outbox.ts'
-import { findAll } from '#src/db/rows.ts'
+import { findAll, findColumn } from '#src/db/rows.ts'
 import { counted } from '#src/model/counted.ts'
 import {
   DELIVERIES,
@@ -69,6 +69,16 @@ export function countUndelivered(pool: Pool, receivers: readonly string[] | null
        group by receiver
      ) u where waiting + dead > 0 order by receiver`,
     [receivers],
+  )
+}
+
+/** Returns which of these receivers no worker has had in its settings so far: nobody sends them anything. */
+export function listUnknownReceivers(pool: Pool, names: readonly string[]): Promise<string[]> {
+  return findColumn(
+    pool,
+    z.string(),
+    'select n.name from unnest($1::text[]) n (name) where not exists (select from ferry.receivers r where r.name = n.name)',
+    [names],
   )
 }
 

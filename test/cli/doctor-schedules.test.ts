@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { recordWorker } from '#src/db/workers.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { commandsIn, examine } from './examine.ts'
 import { accountsFile, openCli } from './open-cli.ts'
+import { jsonLines } from './run-ferry.ts'
 
 test('a schedule that is paused is named with the command that resumes it', async () => {
   await using cli = await openCli()
@@ -18,6 +21,46 @@ test('a schedule that is paused is named with the command that resumes it', asyn
     expect(await cli.ferryRun(resume?.replace('ferry ', '') ?? '')).toMatchObject({ code: 0 })
   }
   expect((await examine(cli, 'schedules')).lines).toMatchObject([{ status: 'ok' }])
+})
+
+test('a night without a snapshot is named, of accounts that workers have', async () => {
+  await using cli = await openCli()
+  await cli.sync()
+  await cli.query(`update ferry.sync_runs set started_at = started_at - interval '3 days'`)
+  expect((await examine(cli, 'schedules')).lines).toMatchObject([{ status: 'ok' }])
+  await saveFreshnessTargets(cli.ferry.pool, [FRESHNESS_TARGET])
+  const { lines } = await examine(cli, 'schedules')
+  expect(lines).toMatchObject([
+    {
+      status: 'warn',
+      found: expect.stringMatching(/^account default has no snapshot since its night at 20/),
+    },
+  ])
+  const [take] = commandsIn(lines[0]?.whatToDo)
+  expect(await cli.ferryRun(take?.replace('ferry ', '') ?? '')).toMatchObject({ code: 0 })
+  expect((await examine(cli, 'schedules')).lines).toMatchObject([{ status: 'ok' }])
+})
+
+test('an account that no worker has is named beside those that are read', async () => {
+  await using cli = await openCli()
+  await cli.sync()
+  const of = (name: string, appKeyEnv: string) => ({
+    name,
+    baseUrl: cli.sandbox.baseUrl,
+    appKeyEnv,
+    limitGroup: 'one',
+  })
+  const both = {
+    FERRY_BASE_URL: '',
+    FERRY_APP_KEY: '',
+    KEY: cli.sandbox.appKey,
+    FERRY_ACCOUNTS_FILE: accountsFile(of('default', 'KEY'), of('other', 'KEY')),
+  }
+  const { stdout } = await cli.ferryRun('doctor --json', both)
+  const named = jsonLines({ stdout }).filter(({ check }) => check === 'inventories')
+  expect(named.map(({ found }) => found).join()).toContain(
+    'account other, alert-rules: it has never been read',
+  )
 })
 
 test('a schedule of an account that is in no settings here is named too, and is resumed all the same', async () => {
@@ -76,4 +119,18 @@ test('without a worker, what somebody asked for is work that is due', async () =
   ])
   await recordWorker(cli.ferry.pool, 'w', null, ['default'])
   expect((await examine(cli, 'workers')).lines).toMatchObject([{ status: 'ok', found: '1 worker alive' }])
+})
+
+test('a receiver that no worker has in its settings is named while workers run', async () => {
+  await using cli = await openCli(
+    {},
+    { FERRY_WEBHOOK_URL: 'http://127.0.0.1:9/hook', FERRY_WEBHOOK_FORMAT: 'slack' },
+  )
+  await recordWorker(cli.ferry.pool, 'w', null, ['default'])
+  await cli.query(`insert into ferry.receivers (name, after_event) values ('another', 0)`)
+  expect((await examine(cli, 'notifications')).lines).toMatchObject([
+    { status: 'warn', found: 'no worker has webhook in its settings: nobody is told' },
+  ])
+  await cli.query(`insert into ferry.receivers (name, after_event) values ('webhook', 0)`)
+  expect((await examine(cli, 'notifications')).lines).toMatchObject([{ status: 'ok' }])
 })

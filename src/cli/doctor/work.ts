@@ -1,37 +1,40 @@
 import type { Pool } from 'pg'
 import { listUnfinished } from '#src/db/backfill.ts'
 import { findInstallation } from '#src/db/installation.ts'
+import { inTransaction } from '#src/db/pool.ts'
 import { listWorkers, type WorkerRow } from '#src/db/workers.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { isAnyImportActive } from '#src/imports/reporting/stuck.ts'
 import { counted } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import type { Secret } from '#src/model/secret.ts'
-import { countUndelivered, undeliveredInWords } from '#src/notify/list-events.ts'
+import { countUndelivered, listUnknownReceivers, undeliveredInWords } from '#src/notify/list-events.ts'
 import { checkQueue } from '#src/queue/check.ts'
 import { QueueHasNoTables } from '#src/queue/refused.ts'
 import { explainLateness, type Freshness, isLate, loadFreshness } from '#src/reports/freshness.ts'
 import { isAnySlotOpen, listPauses } from '#src/schedules/control.ts'
 import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
 import { BACKFILLS } from '#src/worker/backfills.ts'
+import { questionsOf } from '#src/worker/notifications.ts'
 import { isConfigured, listKnownAccounts } from '../accounts.ts'
+import { loadKnownFreshness } from '../freshness.ts'
 import { instant } from '../output.ts'
 import { loadSchedules } from '../schedules.ts'
 import { ANSWER_WITHIN_MS, type Finding, failed, NoAnswer } from './finding.ts'
 
 /** Yields the inventories that are older than their freshness target, with why. */
-export async function* inventoryFindings({
-  pool,
-  config,
-}: Pick<Ferry, 'pool' | 'config'>): AsyncGenerator<Finding> {
-  const known = await loadFreshness(pool)
-  const late = known.filter(isLate)
-  yield* late.map(freshness => lateFinding(freshness, isConfigured(config, freshness.account)))
+export async function* inventoryFindings(ferry: Ferry): AsyncGenerator<Finding> {
+  const known = await loadFreshness(ferry.pool)
+  const accounts = new Set(known.map(({ account }) => account))
+  // Beside others that are read; of a new installation nothing is.
+  const unread = known.length === 0 ? [] : await loadKnownFreshness(ferry)
+  const late = [...known, ...unread.filter(({ account }) => !accounts.has(account))].filter(isLate)
+  yield* late.map(freshness => lateFinding(freshness, isConfigured(ferry.config, freshness.account)))
   if (late.length > 0) return
   const found =
-    known.length === 0
-      ? 'none has been read yet; `ferry sync all` reads them'
-      : 'none is older than its freshness target'
+    known.length > 0
+      ? 'none is older than its freshness target'
+      : 'none has been read yet; `ferry sync all` reads them'
   yield { check: 'inventories', status: 'ok', found }
 }
 
@@ -56,7 +59,7 @@ function lateFinding(freshness: Freshness, maySyncHere: boolean): Finding {
   }
 }
 
-/** Yields the schedules that are paused, which do not run until they are resumed, and those that failed last time. */
+/** Yields the schedules that are paused, which do not run until they are resumed, those that failed last time, and missed nights. */
 export async function* scheduleFindings(ferry: Ferry): AsyncGenerator<Finding> {
   const known = await loadSchedules(ferry)
   const paused = await listPauses(ferry.pool)
@@ -79,13 +82,29 @@ export async function* scheduleFindings(ferry: Ferry): AsyncGenerator<Finding> {
       whatToDo: `The log of the worker says why. \`ferry schedules run ${name}${optionOf(account)}\` tries again now.`,
     }
   }
-  if (paused.length + failed.length === 0) {
+  const missed = await listMissedNights(ferry)
+  for (const { account, night } of missed) {
+    yield {
+      check: 'schedules',
+      status: 'warn',
+      found: `account ${account} has no snapshot since its night at ${instant(night)}`,
+      whatToDo: `\`ferry snapshots take --account ${account}\` takes one now. A worker has to run at night, or within FERRY_CATCH_UP after it.`,
+    }
+  }
+  if (paused.length + failed.length + missed.length === 0) {
     yield {
       check: 'schedules',
       status: 'ok',
-      found: 'none is paused, and none failed the last time that it ran',
+      found: 'none is paused, none failed the last time that it ran, and no night was missed',
     }
   }
+}
+
+/** Of the accounts that workers have, or had. */
+async function listMissedNights({ pool, config }: Ferry) {
+  const nights = questionsOf({ cron: config.nightlyCron, timezone: config.timezone })
+  const accounts = await nights.listAccounts(pool)
+  return inTransaction(pool, client => nights.listMissedNights(client, accounts))
 }
 
 function scheduleOf(name: string, account: string): string {
@@ -234,6 +253,16 @@ export async function checkNotifications(ferry: Ferry): Promise<Finding | null> 
   if (unheard.length > 0) {
     const whatToDo = `Correct its filter in FERRY_RECEIVERS_FILE. The accounts are ${known.join(', ')}.`
     return { check, status: 'warn', found: unheard.join('; '), whatToDo }
+  }
+  const [unknown, workers] = [await listUnknownReceivers(pool, names), await listWorkers(pool, MAX_WORKERS)]
+  if (unknown.length > 0 && workers.some(({ isAlive }) => isAlive)) {
+    const whatToDo = 'Start the workers with the settings that this command has.'
+    return {
+      check,
+      status: 'warn',
+      found: `no worker has ${unknown.join(', ')} in its settings: nobody is told`,
+      whatToDo,
+    }
   }
   const unsigned = receivers.filter(({ format, key }) => format === 'standard' && key === null)
   if (unsigned.length > 0) {
