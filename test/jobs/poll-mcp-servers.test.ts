@@ -138,3 +138,11 @@ test('has no schedule while it is off', async () => {
     'prune',
   ])
 })
+
+test('its runs are told, for the log of the worker', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 3 })
+  const never = new AbortController().signal
+  const call = { account: 'default', trigger: 'schedule' } as const
+  const outcome = await pollMcpServers.run(harness.ferry, call, { signal: never, cutOff: never })
+  expect(outcome).toMatchObject({ status: 'succeeded', runs: [{ resource: 'mcp-servers', added: 3 }] })
+})

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { saveCallsPerMinute } from '#src/db/limits.ts'
+import { loadThroughput } from '#src/imports/reporting/pace.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { workImport } from '#src/imports/sending/work.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
@@ -43,6 +44,7 @@ test('the reports about imports count what was sent, to whom by locale, and what
     { import: `${id}`, rejected_by: 'file', reason: 'invalid address', rows: 2 },
     { import: `${id}`, rejected_by: 'file', reason: 'no address', rows: 1 },
   ])
+  expect(await loadThroughput(pool, 'default')).toMatchObject([{ calls: 4, rows: 20, allowed: null }])
   await saveCallsPerMinute(pool, harness.ferry.limits)
   const [throughput] = await harness.query(
     `select account, sum(calls)::int as calls, sum(rows)::int as rows, max(allowed) as allowed

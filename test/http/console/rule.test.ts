@@ -15,6 +15,19 @@ const lately = (minute: number) => new Date(YESTERDAY_MS + minute * 60_000).toIS
 /** As the page shows it. */
 const shown = (minute: number) => lately(minute).slice(0, 19).replace('T', ' ')
 
+test.for([
+  [30, ''],
+  [31, 'and 1 more'],
+] as const)('of %i labels thirty are shown, and the others counted', async ([count, more]) => {
+  await using harness = await openConsoleHarness()
+  const labels = Object.fromEntries(Array.from({ length: count }, (_, n) => [`key${n}`, 'x']))
+  await insertRuleVersion(harness.ferry.pool, { id: '7', name: 'Many', labels, from: lately(1) })
+  const { text } = await harness.page('/rules/a/7')
+  const [, list = ''] = /aria-label="Labels">(.*?)<\/ul>/s.exec(text) ?? []
+  expect(list.match(/<li>[^a]/g)).toHaveLength(30)
+  expect(/<li>(and .*?)<\/li>/.exec(list)?.[1] ?? '').toBe(more)
+})
+
 test('a rule has its versions, firings and edits on one time line, the newest first', async () => {
   await using harness = await openConsoleHarness()
   const { pool } = harness.ferry

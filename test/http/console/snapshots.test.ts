@@ -50,6 +50,16 @@ test('says which nights of the last days have no snapshot', async () => {
   expect(text).toContain(`without a snapshot: ${ago(2).toISOString().slice(0, 10)} (<bdi>a</bdi>).`)
 })
 
+test('of many such nights the first ten are named', async () => {
+  await using harness = await openConsoleHarness()
+  const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+  for (const days of [20, 0]) await addSnapshot(harness.ferry.pool, 'a', ago(days), { slot: ago(days) })
+  const { text } = await harness.page('/ledger/snapshots')
+  const [, nights = ''] = /without a snapshot: (.*?)<\/p>/.exec(text) ?? []
+  expect(nights.match(/<bdi>a<\/bdi>/g)).toHaveLength(10)
+  expect(nights).toContain(') and others.')
+})
+
 test('without any it names the next step, and a wrong address is refused', async () => {
   await using harness = await openConsoleHarness()
   for (const query of ['', '?account=&status=']) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { shareOfSpan, timeTicks } from '#src/http/console/charts/time-axis.ts'
+import { lastHour, shareOfSpan, timeTicks } from '#src/http/console/charts/time-axis.ts'
 import { shareOf, shortNumber, valueAxis } from '#src/http/console/charts/value-axis.ts'
 
 const labels = (values: (number | null)[], isWhole = false) =>
@@ -159,4 +159,15 @@ test.each([
   const from = new Date('2026-11-20T03:00:00Z')
   const ticks = timeTicks({ from, to: new Date(from.getTime() + minutes * 60_000) }, 'UTC')
   expect([ticks.length, ticks[1]?.label]).toEqual([count, second])
+})
+
+test.for([
+  ['2026-01-01T00:00Z', 60],
+  ['2026-01-02T11:44:30Z', 15],
+  ['2026-01-02T11:58Z', 10],
+] as const)('the last hour is that of whole minutes, and shorter if all began at %s', ([first, length]) => {
+  const { span, minutes } = lastHour(new Date('2026-01-02T11:59:59Z'), new Date(first))
+  const to = Date.parse('2026-01-02T11:59Z')
+  expect(span).toEqual({ from: new Date(to - length * 60_000), to: new Date(to) })
+  expect(minutes.map(Number)).toEqual(Array.from({ length }, (_, n) => to - (length - n) * 60_000))
 })
