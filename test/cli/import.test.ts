@@ -159,8 +159,16 @@ describe('ferry import --yes --wait', () => {
     await using cli = await open()
     const first = await cli.ferryRun(`import ${people(5)} ${PAGE} --first 2 --yes --wait --json`)
     expect(first.code).toBe(5)
-    expect(jsonLines(first).at(-1)).toMatchObject({ status: 'paused', sent: 2, pending: 3 })
+    // The first rows have a batch of their own.
+    const counts = { read: 5, batches: 2 }
+    expect(jsonLines(await cli.ferryRun('imports list --json')).at(-1)).toMatchObject({ batches: 2 })
+    expect(jsonLines(first).at(-1)).toMatchObject({ ...counts, status: 'paused', sent: 2, pending: 3 })
+    const dry = await cli.ferryRun(`import ${people(5)} ${PAGE} --first 2 --dry-run --json`)
+    expect(jsonLines(dry).at(-1)).toMatchObject(counts)
+    const whole = await cli.ferryRun(`import ${people(5)} ${PAGE} --first 5 --dry-run --json`)
+    expect(jsonLines(whole).at(-1)).toMatchObject({ batches: 1 })
     expect((await cli.ferryRun('imports resume 1 --wait')).code).toBe(0)
+    expect(jsonLines(await cli.ferryRun('imports list --json')).at(-1)).toMatchObject({ batches: 2 })
     expect(subscribed(cli)).toBe(5)
   })
 

@@ -58,7 +58,8 @@ export const SUMMARIES = `
     i.already_imported, i.uncertain + b.lost as uncertain,
     i.recipients - i.sent - i.uncertain - b.lost as pending,
     i.batches + case when i.finished_at is null
-      then ceil((i.recipients - i.batched)::numeric / least(i.batch_rows, i.max_rows))::int else 0 end as batches,
+      then (ceil(f.first::numeric / f.of) + ceil((i.recipients - i.batched - f.first)::numeric / f.of))::int
+      else 0 end as batches,
     i.requests,
     round(extract(epoch from
         coalesce(i.finished_at, i.rests_since, case when i.confirmed_at is null then i.staged_at end, now())
@@ -71,7 +72,11 @@ export const SUMMARIES = `
   from ferry.imports i
   cross join lateral (
     select coalesce(sum(b.rows), 0)::int as lost from ferry.import_batches b
-    where b.import_id = i.id and ${IS_NOT_COUNTED_YET}) b`
+    where b.import_id = i.id and ${IS_NOT_COUNTED_YET}) b
+  -- What is to be sent first ends with a batch of its own.
+  cross join lateral (
+    select greatest(least(coalesce(i.first_rows, 0), i.recipients) - i.batched, 0) as first,
+      least(i.batch_rows, i.max_rows) as of) f`
 
 /** Returns an import with its counts. Throws `ImportNotFound`. */
 export async function loadSummary(pool: Pool, id: bigint): Promise<ImportSummary> {

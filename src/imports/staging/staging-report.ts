@@ -24,6 +24,8 @@ export function reportOf(result: StagingResult): StagingReport {
   const { id, options, recipients, alreadyImported, file, tally } = result
   const sentBefore = { kind: 'already imported', reason: 'already imported', rows: alreadyImported } as const
   const reasons = alreadyImported > 0 ? [...result.reasons, sentBefore] : result.reasons
+  const callsOf = (rows: number) => callsFor(rows, options.batchRows, tally.bytes / Math.max(tally.good, 1))
+  const first = Math.min(options.firstRows ?? 0, recipients)
   return {
     import: id,
     summary: {
@@ -39,7 +41,7 @@ export function reportOf(result: StagingResult): StagingReport {
       alreadyImported,
       uncertain: 0,
       pending: recipients,
-      batches: callsFor(recipients, options.batchRows, tally.bytes / Math.max(tally.good, 1)),
+      batches: callsOf(first) + callsOf(recipients - first),
       requests: 0,
       durationMs: result.durationMs,
     },

@@ -59,9 +59,9 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     CROSS JOIN LATERAL (
       -- Most texts are ASCII: their length in bytes says so much faster.
       SELECT CASE WHEN octet_length(name) <> length(name) OR octet_length(description) <> length(description) THEN
-        -- An emoji may have one: ⚠️ has U+FE0F, and 👩‍💻 U+200D.
+        -- An emoji may have one: ⚠️ has U+FE0F, and 👩‍💻 U+200D. The flags of England, Scotland and Wales have six.
         substring(regexp_replace(concat_ws(' ', name, description),
-          '[0-9#*]\uFE0F\u20E3|[\u00A9\u00AE\u203C\u2049\u2122\u2139\u2194-\u21AA\u231A-\u23FF\u24C2\u25AA-\u27BF\u2934\u2935\u2B05-\u2B55\u3030\u303D\u3297\u3299\U0001F000-\U0001FAFF][\uFE0E\uFE0F]?(?:\u200D(?=[\u2600-\u27BF\U0001F000-\U0001FAFF]))?',
+          '\U0001F3F4\U000E0067\U000E0062(?:\U000E0065\U000E006E\U000E0067|\U000E0073\U000E0063\U000E0074|\U000E0077\U000E006C\U000E0073)\U000E007F|[0-9#*]\uFE0F\u20E3|[\u00A9\u00AE\u203C\u2049\u2122\u2139\u2194-\u21AA\u231A-\u23FF\u24C2\u25AA-\u27BF\u2934\u2935\u2B05-\u2B55\u3030\u303D\u3297\u3299\U0001F000-\U0001FAFF][\uFE0E\uFE0F]?(?:\u200D(?=[\u2600-\u27BF\U0001F000-\U0001FAFF]))?',
           '', 'g') FROM
           '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E0FFF]'
         ) END AS hidden
