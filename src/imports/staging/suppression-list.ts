@@ -129,8 +129,9 @@ function openRecipientReader(method: string) {
     if (fault !== null || !isEmail)
       return { recipients: [recipient], fault: SEPARATOR.test(recipient) ? SEVERAL : fault }
     // It may be a mailbox, or two columns.
-    const last = recipient.slice(recipient.lastIndexOf('|') + 1)
-    return { recipients: check(last) ? [recipient] : [recipient, last], fault }
+    const bar = recipient.lastIndexOf('|')
+    const last = recipient.slice(bar + 1)
+    return { recipients: bar === -1 || check(last) ? [recipient] : [recipient, last], fault }
   }
 }
 
