@@ -127,15 +127,15 @@ describe('a confirmation', () => {
   test('of a staged import says how many rows, calls and minutes, and what is left out', async () => {
     await using harness = await openConsoleHarness()
     const { pool } = harness.ferry
-    const id = await stageRows(pool, { rows: 1_200, batchRows: 10, status: 'staging', firstRows: 10 })
+    const id = await stageRows(pool, { rows: 1_200, batchRows: 10, status: 'staging', firstRows: 5 })
     await pool.query(
       'update ferry.imports set read = 1212, rejected = 3, duplicate = 1, suppressed = 2, already_imported = 6 where id = $1',
       [id],
     )
     const text = textOf((await harness.page(`/imports/${id}/confirm`)).text)
-    // 20 a minute: the last of 120 calls begins after five whole windows and nine seconds of the sixth.
-    expect(text).toContain('1,200 rows will be sent in 120 calls: about 5 min 9 s at the rate limit.')
-    expect(text).toContain('After the first 10 rows it pauses.')
+    // The first rows have a call of their own. 20 a minute: the last of 121 calls begins after six whole windows.
+    expect(text).toContain('1,200 rows will be sent in 121 calls: about 6 min at the rate limit.')
+    expect(text).toContain('After the first 5 rows it pauses.')
     expect(text).toContain(
       'The file has 1,212 rows. Not sent: 3 rejected, 1 duplicate, 2 suppressed, 6 already imported.',
     )
