@@ -25,8 +25,9 @@ export function addFreshness(program: Command): void {
 
 async function show(ferry: Ferry, { account, json }: Options): Promise<ExitCode> {
   await expectAccount(ferry, account)
-  const { explainLateness, isLate } = await import('#src/reports/freshness.ts')
-  const known = await loadKnownFreshness(ferry, account)
+  const { explainLateness, isLate, loadFreshness } = await import('#src/reports/freshness.ts')
+  const read = await loadFreshness(ferry.pool, account ?? null)
+  const known = [...read, ...neverRead(ferry, read, account)]
   const explained = known.map(row => ({ ...row, message: explainLateness(row) }))
   if (json) explained.forEach(printJson)
   else
@@ -43,13 +44,15 @@ async function show(ferry: Ferry, { account, json }: Options): Promise<ExitCode>
   return known.length === 0 || known.some(isLate) ? EXIT.partial : EXIT.done
 }
 
-/** Returns how old each inventory is, also those of configured accounts that were never synced. */
-export async function loadKnownFreshness(ferry: Ferry, account?: string): Promise<readonly Freshness[]> {
-  const { loadFreshness } = await import('#src/reports/freshness.ts')
-  const known = await loadFreshness(ferry.pool, account ?? null)
+/** Returns the inventories of configured accounts that are not among those that are `known`. */
+export function neverRead(
+  ferry: Pick<Ferry, 'accounts'>,
+  known: readonly Freshness[],
+  account?: string,
+): Freshness[] {
   const isKnown = (name: string, inventory: string) =>
     known.some(row => row.account === name && row.inventory === inventory)
-  const unknown = [...ferry.accounts.keys()]
+  return [...ferry.accounts.keys()]
     .filter(name => account === undefined || name === account)
     .flatMap(name =>
       RESOURCES.filter(inventory => !isKnown(name, inventory)).map(inventory => ({
@@ -58,7 +61,6 @@ export async function loadKnownFreshness(ferry: Ferry, account?: string): Promis
         inventory,
       })),
     )
-  return [...known, ...unknown]
 }
 
 const NOTHING_KNOWN = {

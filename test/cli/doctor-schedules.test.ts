@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { recordWorker } from '#src/db/workers.ts'
 import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
+import { ageRuns } from '#test/support/runs.ts'
 import { commandsIn, examine } from './examine.ts'
-import { accountsFile, openCli } from './open-cli.ts'
+import { accountsFile, type Cli, openCli } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 
 test('a schedule that is paused is named with the command that resumes it', async () => {
@@ -26,7 +27,7 @@ test('a schedule that is paused is named with the command that resumes it', asyn
 test('a night without a snapshot is named, of accounts that workers have', async () => {
   await using cli = await openCli()
   await cli.sync()
-  await cli.query(`update ferry.sync_runs set started_at = started_at - interval '3 days'`)
+  await ageRuns(cli.ferry.pool, '3 days')
   expect((await examine(cli, 'schedules')).lines).toMatchObject([{ status: 'ok' }])
   await saveFreshnessTargets(cli.ferry.pool, [FRESHNESS_TARGET])
   const { lines } = await examine(cli, 'schedules')
@@ -44,19 +45,7 @@ test('a night without a snapshot is named, of accounts that workers have', async
 test('an account that no worker has is named beside those that are read', async () => {
   await using cli = await openCli()
   await cli.sync()
-  const of = (name: string, appKeyEnv: string) => ({
-    name,
-    baseUrl: cli.sandbox.baseUrl,
-    appKeyEnv,
-    limitGroup: 'one',
-  })
-  const both = {
-    FERRY_BASE_URL: '',
-    FERRY_APP_KEY: '',
-    KEY: cli.sandbox.appKey,
-    FERRY_ACCOUNTS_FILE: accountsFile(of('default', 'KEY'), of('other', 'KEY')),
-  }
-  const { stdout } = await cli.ferryRun('doctor --json', both)
+  const { stdout } = await cli.ferryRun('doctor --json', withAnother(cli, 'other'))
   const named = jsonLines({ stdout }).filter(({ check }) => check === 'inventories')
   expect(named.map(({ found }) => found).join()).toContain(
     'account other, alert-rules: it has never been read',
@@ -65,15 +54,7 @@ test('an account that no worker has is named beside those that are read', async 
 
 test('a schedule of an account that is in no settings here is named too, and is resumed all the same', async () => {
   await using cli = await openCli()
-  const both = {
-    FERRY_BASE_URL: '',
-    FERRY_APP_KEY: '',
-    KEY: cli.sandbox.appKey,
-    FERRY_ACCOUNTS_FILE: accountsFile(
-      { name: 'default', baseUrl: cli.sandbox.baseUrl, appKeyEnv: 'KEY', limitGroup: 'one' },
-      { name: 'eu', baseUrl: cli.sandbox.baseUrl, appKeyEnv: 'KEY', limitGroup: 'one' },
-    ),
-  }
+  const both = withAnother(cli, 'eu')
   expect(await cli.ferryRun('schedules pause poll-alert-rules', both)).toMatchObject({ stderr: '', code: 0 })
   const { lines } = await examine(cli, 'schedules')
   expect(lines.map(({ found }) => found)).toEqual([
@@ -134,3 +115,14 @@ test('a receiver that no worker has in its settings is named while workers run',
   await cli.query(`insert into ferry.receivers (name, after_event) values ('webhook', 0)`)
   expect((await examine(cli, 'notifications')).lines).toMatchObject([{ status: 'ok' }])
 })
+
+/** Settings with two accounts, which are one on the platform. */
+function withAnother(cli: Cli, name: string) {
+  const account = { baseUrl: cli.sandbox.baseUrl, appKeyEnv: 'KEY', limitGroup: 'one' }
+  return {
+    FERRY_BASE_URL: '',
+    FERRY_APP_KEY: '',
+    KEY: cli.sandbox.appKey,
+    FERRY_ACCOUNTS_FILE: accountsFile({ name: 'default', ...account }, { name, ...account }),
+  }
+}

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { holdLease, removeLeases } from '#test/support/leases.ts'
+import { ageRuns } from '#test/support/runs.ts'
 import { openNotifyHarness } from './notify-harness.ts'
 
 test('a notifier sends nothing while another worker has the lease', async () => {
@@ -21,9 +22,7 @@ test('a new receiver is told of what is wrong as it is added, and not of what wa
   await harness.query('delete from ferry.receivers')
   await saveFreshnessTargets(harness.ferry.pool, [FRESHNESS_TARGET])
   await harness.sync()
-  await harness.query(
-    `update ferry.sync_runs set started_at = started_at - interval '1 h', finished_at = finished_at - interval '1 h'`,
-  )
+  await ageRuns(harness.ferry.pool, '1 hour')
   await harness.openNotifier().look()
   expect(harness.receiver.messages().map(({ type }) => type)).toEqual(['inventory.late'])
 })

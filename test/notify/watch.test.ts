@@ -5,7 +5,7 @@ import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import type { Timing } from '#src/schedules/timing.ts'
 import { questionsOf } from '#src/worker/notifications.ts'
 import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
-import { NEW_RUN } from '#test/support/runs.ts'
+import { ageRuns, NEW_RUN } from '#test/support/runs.ts'
 import { type NotifyHarness, openNotifyHarness } from './notify-harness.ts'
 import { status } from './receiver.ts'
 
@@ -114,9 +114,7 @@ test('a night that is missed because runs fail has the cause of the failures', a
 test('that the polls of one inventory are paused is no reason for a night that is missed', async () => {
   await using harness = await openNotifyHarness()
   await syncBoth(harness)
-  await harness.query(
-    `update ferry.sync_runs set started_at = started_at - interval '2 h', finished_at = finished_at - interval '2 h'`,
-  )
+  await ageRuns(harness.ferry.pool, '2 hours')
   await target(harness)
   await harness.query(`insert into ferry.schedule_pauses (account, schedule) values ('default', $1)`, [
     FRESHNESS_TARGET.schedule,

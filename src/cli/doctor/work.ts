@@ -17,7 +17,7 @@ import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
 import { BACKFILLS } from '#src/worker/backfills.ts'
 import { questionsOf } from '#src/worker/notifications.ts'
 import { isConfigured, listKnownAccounts } from '../accounts.ts'
-import { loadKnownFreshness } from '../freshness.ts'
+import { neverRead } from '../freshness.ts'
 import { instant } from '../output.ts'
 import { loadSchedules } from '../schedules.ts'
 import { ANSWER_WITHIN_MS, type Finding, failed, NoAnswer } from './finding.ts'
@@ -27,7 +27,7 @@ export async function* inventoryFindings(ferry: Ferry): AsyncGenerator<Finding> 
   const known = await loadFreshness(ferry.pool)
   const accounts = new Set(known.map(({ account }) => account))
   // Beside others that are read; of a new installation nothing is.
-  const unread = known.length === 0 ? [] : await loadKnownFreshness(ferry)
+  const unread = known.length === 0 ? [] : neverRead(ferry, known)
   const late = [...known, ...unread.filter(({ account }) => !accounts.has(account))].filter(isLate)
   yield* late.map(freshness => lateFinding(freshness, isConfigured(ferry.config, freshness.account)))
   if (late.length > 0) return
@@ -226,8 +226,8 @@ const NO_TABLES: Finding = {
 }
 
 /**
- * Looks for messages that a receiver did not accept, and for a receiver that is told of an account that nobody knows. Null if there are
- * none and no receiver is set here: the workers may have some.
+ * Looks for messages that a receiver did not accept, and for a receiver that is told of an account that nobody knows, or that no worker
+ * has. Null if there are none and no receiver is set here: the workers may have some.
  */
 export async function checkNotifications(ferry: Ferry): Promise<Finding | null> {
   const { pool, config } = ferry
@@ -254,8 +254,8 @@ export async function checkNotifications(ferry: Ferry): Promise<Finding | null> 
     const whatToDo = `Correct its filter in FERRY_RECEIVERS_FILE. The accounts are ${known.join(', ')}.`
     return { check, status: 'warn', found: unheard.join('; '), whatToDo }
   }
-  const [unknown, workers] = [await listUnknownReceivers(pool, names), await listWorkers(pool, MAX_WORKERS)]
-  if (unknown.length > 0 && workers.some(({ isAlive }) => isAlive)) {
+  const unknown = await listUnknownReceivers(pool, names)
+  if (unknown.length > 0 && (await listWorkers(pool, MAX_WORKERS)).some(({ isAlive }) => isAlive)) {
     const whatToDo = 'Start the workers with the settings that this command has.'
     return {
       check,
