@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
-import { and, drizzleOf, eq, inArray, sql } from '#src/db/drizzle.ts'
+import { and, desc, drizzleOf, eq, gt, inArray, sql } from '#src/db/drizzle.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { COMPLETE_STATUSES } from '#src/model/run.ts'
 import { type removalHolds, syncRuns } from './schema.ts'
@@ -56,13 +56,24 @@ export function isScopeOf(client: PoolClient, runId: bigint, scope: Scope): Prom
   return isAnyRun(client, and(eq(syncRuns.id, runId), hadScope(scope)))
 }
 
-/** Whether a complete listing was ever applied in this scope. */
-export function isScopeKnown(
+/**
+ * Whether a complete listing was applied in this scope, and none since then with another key or other servers: rows that only
+ * such a listing has are absent from this one without being gone.
+ */
+export async function isScopeKnown(
   client: Pool | PoolClient,
   run: Inventory & { readonly scope: Scope },
 ): Promise<boolean> {
-  const isComplete = inArray(syncRuns.status, COMPLETE_STATUSES)
-  return isAnyRun(client, and(ofInventory(syncRuns, run), isComplete, hadScope(run.scope)))
+  const isComplete = and(ofInventory(syncRuns, run), inArray(syncRuns.status, COMPLETE_STATUSES))
+  const [last] = await drizzleOf(client)
+    .select({ id: syncRuns.id })
+    .from(syncRuns)
+    .where(and(isComplete, hadScope(run.scope)))
+    .orderBy(desc(syncRuns.id))
+    .limit(1)
+  const { folders: _, ...sight } = run.scope
+  const sawOthers = sql`${syncRuns.scope} - 'folders' <> ${JSON.stringify(sight)}::jsonb`
+  return last !== undefined && !(await isAnyRun(client, and(isComplete, gt(syncRuns.id, last.id), sawOthers)))
 }
 
 async function isAnyRun(client: Pool | PoolClient, which: SQL | undefined): Promise<boolean> {

@@ -1,10 +1,11 @@
 import type { Pool, PoolClient } from 'pg'
 import { recordActs } from '#src/db/audit.ts'
-import { and, drizzleOf, eq, isNull, or, sql } from '#src/db/drizzle.ts'
+import { and, drizzleOf, eq, gt, isNull, or, sql } from '#src/db/drizzle.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { onlyRow } from '#src/db/rows.ts'
 import type { ActedBy, Action } from '#src/model/act.ts'
 import { isNot } from '#src/model/did-you-mean.ts'
+import { DAY_MS } from '#src/model/duration.ts'
 import type { Schedule, ScheduleKey } from './definition.ts'
 import { inMs } from './free-slot.ts'
 import { schedulePauses, scheduleSlots } from './schema.ts'
@@ -120,10 +121,11 @@ export async function listPausedAccounts(client: Pool | PoolClient, name: string
   return paused.filter(({ schedule }) => schedule === name).map(({ account }) => account)
 }
 
-/** Whether a slot that a worker took, or that somebody asked for, has not ended. */
+/** Whether a slot that a worker took, or that somebody asked for, has not ended. One that was left a day ago has no worker any more. */
 export async function isAnySlotOpen(client: Pool | PoolClient): Promise<boolean> {
-  const { slot, done_at } = scheduleSlots
-  const open = await drizzleOf(client).select({ slot }).from(scheduleSlots).where(isNull(done_at)).limit(1)
+  const { slot, done_at, retry_at } = scheduleSlots
+  const isOpen = and(isNull(done_at), gt(retry_at, inMs(-DAY_MS)))
+  const open = await drizzleOf(client).select({ slot }).from(scheduleSlots).where(isOpen).limit(1)
   return open.length > 0
 }
 

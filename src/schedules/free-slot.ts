@@ -50,14 +50,16 @@ export function inMs(ms: number) {
 /** Long enough to see how a schedule did. */
 const KEEP_SLOTS_MS = 30 * DAY_MS
 
-/** Old slots. The latest slot of a schedule stays: that it was done is what keeps it from being done again. */
+/**
+ * Old slots. The latest slot of a schedule that was done stays: that it was is what keeps it from being done again. One that was not,
+ * and that nobody has tried for as long, goes: no worker has the schedule or the account any more.
+ */
 export function oldSlots(pool: Pool): OldRows {
   return oldRows(pool, {
     table: 'ferry.schedule_slots',
     keepMs: KEEP_SLOTS_MS,
-    isOld: `r.slot < $1::timestamptz and (r.done_at is not null or r.retry_at < $1::timestamptz)
-    and exists (
+    isOld: `r.slot < $1::timestamptz and case when r.done_at is null then r.retry_at < $1::timestamptz else exists (
       select from ferry.schedule_slots later
-      where later.account = r.account and later.schedule = r.schedule and later.slot > r.slot)`,
+      where later.account = r.account and later.schedule = r.schedule and later.slot > r.slot) end`,
   })
 }

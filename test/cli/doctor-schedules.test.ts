@@ -98,6 +98,12 @@ test('without a worker, what somebody asked for is work that is due', async () =
   expect((await examine(cli, 'workers')).lines).toMatchObject([
     { status: 'fail', found: 'work is due, but no worker is alive' },
   ])
+  // Nobody has had it for longer than a day: its account was taken away, say.
+  await cli.query(
+    `update ferry.schedule_slots set slot = slot - interval '2 days', retry_at = now() - interval '25 hours'`,
+  )
+  expect((await examine(cli, 'workers')).lines).toMatchObject([{ status: 'ok' }])
+  await cli.ferryRun('schedules run prune')
   await recordWorker(cli.ferry.pool, 'w', null, ['default'])
   expect((await examine(cli, 'workers')).lines).toMatchObject([{ status: 'ok', found: '1 worker alive' }])
 })

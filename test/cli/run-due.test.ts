@@ -192,6 +192,20 @@ test('a signal lets the call in flight end, gives the rest back, and exits 130',
   expect(subscribed(cli)).toBe(5)
 })
 
+test('until idle also does what a person asks for meanwhile', async () => {
+  await using cli = await openCli({ rules: 2, servers: 0 }, RARELY)
+  const answer = Promise.withResolvers<undefined>()
+  cli.sandbox.state.onCall(() => answer.promise)
+  await using running = cli.ferryStart('run-due --until-idle --json')
+  await waitFor(() => cli.sandbox.state.received.length > 0, { what: 'the first call' })
+  const { pool } = cli.ferry
+  await waitFor(async () => (await listSlots(pool)).length === 3, { what: 'all to have begun' })
+  expect((await cli.ferryRun('schedules run poll-alert-rules')).code).toBe(0)
+  answer.resolve(undefined)
+  const polls = done(await running.ended).filter(line => line.startsWith('schedule poll-alert-rules'))
+  expect(polls).toHaveLength(2)
+})
+
 test('exits 5 while something waits for a decision, and 4 if the platform refuses the key', async () => {
   await using cli = await openCli({ rules: 30, servers: 1 }, FAST)
   expect((await cli.ferryRun('run-due')).code).toBe(0)

@@ -80,6 +80,8 @@ describe('what stands in Postgres', () => {
   test('freshness, holds, imports, schedules, limits and sizes are gauges', async () => {
     await using harness = await openHttpHarness({}, { rules: 30, folders: 1 })
     await harness.sync()
+    const servers = { account: 'default', resource: 'mcp-servers', trigger: 'manual' } as const
+    await syncInventory(harness.worker, servers, NEVER)
     for (const id of harness.sandbox.state.rules.ids().slice(0, 20)) harness.sandbox.state.removeRule(id)
     expect((await harness.sync()).status).toBe('held')
     await stageRows(harness.ferry.pool, { rows: 4, status: 'paused' })
@@ -99,6 +101,7 @@ describe('what stands in Postgres', () => {
     expect(scrape.value('ferry_database_clock_timestamp_seconds')).toBeCloseTo(nowS, -1)
     expect(scrape.value('ferry_inventory_last_complete_timestamp_seconds', RULES)).toBeCloseTo(nowS, -1)
     expect(scrape.value('ferry_held_removals', RULES)).toBe(20)
+    expect(scrape.value('ferry_held_removals', { ...RULES, inventory: 'mcp-servers' })).toBe(0)
     expect(scrape.value('ferry_quarantined_rows', RULES)).toBe(0)
     expect(scrape.value('ferry_imports', { status: 'paused' })).toBe(1)
     expect(scrape.value('ferry_import_rows', { status: 'pending' })).toBe(4)

@@ -67,6 +67,18 @@ test('what one account has seen in a scope says nothing about another account', 
   expect(await currentIds(harness, 'two')).toEqual(upTo(20))
 })
 
+test('while two keys take turns, what only one of them sees is not removed', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  for (const keyHash of ['key', 'key']) await syncListed(harness, [ONE_LESS], { keyHash })
+  for (let turn = 1; turn <= 2; turn++) {
+    await syncListed(harness, [ALL], NEW)
+    expect(await syncListed(harness, [ONE_LESS])).toMatchObject({ removed: 0, requests: 1 })
+  }
+  // Another account's key says nothing of these.
+  await syncListed(harness, [ALL], { account: 'other', ...NEW })
+  expect(await syncListed(harness, [ONE_LESS])).toMatchObject({ removed: 1 })
+})
+
 test('an acceptance of removals does not reach into a new scope, where less may be seen', async () => {
   await using harness = await openFerryHarness(SMALL)
   await syncListed(harness, [ALL])

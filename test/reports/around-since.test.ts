@@ -2,8 +2,10 @@ import { expect, test } from 'vitest'
 import { REPEATED, REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
 import { loadAround } from '#src/reports/around.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { addRun } from '#test/support/runs.ts'
+import { insertServerVersion } from '#test/support/versions.ts'
 
-/* Since when something may have happened. */
+/* What happened around a moment, and since when it may have. */
 
 test('removals held in some folders have been absent since the last reading of these', async () => {
   await using harness = await openFerryHarness({ rules: 30, servers: 0, folders: 1 })
@@ -42,4 +44,24 @@ test('a rule that was listed twice was read all the same', async () => {
   const { rows } = await loadAround(harness.ferry.pool, { at: new Date(), spanMs: 3_600_000 }, 100)
   const [changed] = rows.filter(({ kind }) => kind === 'rule.changed')
   expect(changed?.since).toBeInstanceOf(Date)
+})
+
+test('a server that a first reading found was not added, though others changed in that reading', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const { pool } = harness.ferry
+  const [before, then] = [2, 1].map(n => new Date(Date.now() - n * 600_000)) as [Date, Date]
+  const run = {
+    resource: 'mcp-servers',
+    scope: { folders: [], includeAccount: null, keyHash: 'key' },
+  } as const
+  await addRun(pool, { ...run, end: { appliedAt: before.toISOString(), added: 1 } })
+  await addRun(pool, { ...run, end: { appliedAt: then.toISOString(), added: 1, firstRead: 1, changed: 1 } })
+  const found = { account: 'default', appeared: 'first reading' } as const
+  await insertServerVersion(pool, { ...found, id: 'known', name: 'old', from: before, to: then })
+  await insertServerVersion(pool, { account: 'default', id: 'known', name: 'new', from: then })
+  await insertServerVersion(pool, { ...found, id: 'found', name: 'found', from: then })
+  const { rows } = await loadAround(pool, { at: new Date(), spanMs: 3_600_000 }, 100)
+  expect(
+    rows.filter(({ kind }) => kind.startsWith('server.')).map(({ kind, name }) => `${kind} ${name}`),
+  ).toEqual(['server.changed new'])
 })

@@ -18,10 +18,10 @@ test('the same recipient again replaces its settings, and its deliveries are cou
   await using sandbox = await unlimited()
   const recipient = 'a@example.com'
   await call(sandbox, 'import-subscribers', importOf(recipient))
-  const subscribers = [{ recipient, all: false, component_ids: ['01J8'], locale: 'zh-CN' }]
+  const subscribers = [{ recipient, all: false, component_ids: ['01J8'], locale: 'es-419' }]
   await call(sandbox, 'import-subscribers', { ...importOf(), subscribers })
   expect(sandbox.state.subscribers.list(SANDBOX_PAGE_ID, 'email')).toEqual([
-    { recipient, all: false, componentIds: ['01J8'], locale: 'zh-CN', deliveries: 2 },
+    { recipient, all: false, componentIds: ['01J8'], locale: 'es-419', deliveries: 2 },
   ])
 })
 

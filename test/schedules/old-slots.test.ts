@@ -17,7 +17,8 @@ test('slots are kept for thirty days, and the latest of each schedule for ever, 
   await add('tried', 31, 1)
   await add('tried', 32, 31)
   await add('tried', 1)
-  expect(await removeOld(oldSlots(store.pool))).toBe(2)
+  await add('of nobody', 33, 31)
+  expect(await removeOld(oldSlots(store.pool))).toBe(3)
   const { rows } = await store.pool.query(
     `select schedule, round(extract(epoch from now() - slot) / 86400)::int as days from ferry.schedule_slots order by 1, 2`,
   )

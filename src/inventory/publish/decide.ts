@@ -36,7 +36,7 @@ export type Absence = { readonly absent: readonly string[]; readonly current: nu
 
 /** What earlier runs and people have said, as far as removals depend on it. */
 export type Evidence = {
-  /** Whether a complete listing was ever applied in this scope; of an approval, whether the rows were held in it. */
+  /** Whether the last complete listing was applied in this scope, but for its folders; of an approval, whether the rows were held in it. */
   readonly isScopeKnown: boolean
   /** The ids whose removal a person rejected, each with the run that held it. */
   readonly rejected: ReadonlyMap<string, string>

@@ -38,6 +38,7 @@ test('what cannot be undone looks so', async () => {
   expect(text).toContain(`<a class="button danger" href="/imports/${id}/resolve/sent">Mark uncertain`)
   expect(text).toContain(`<a class="button" href="/imports/${id}/resolve/resend">Send uncertain`)
   expect(text).toContain(`<a class="danger" href="/imports/${id}/batches/${lost}/sent">mark as sent</a>`)
+  expect(text).toContain(`<a href="/imports/${id}/batches/${lost}/resend">send again</a>`)
   expect(text).toContain(`<a class="button danger" href="/imports/${id}/cancel">Cancel import ${id}</a>`)
   expect(text).toContain(`<a class="button" href="/imports/${id}/pause">Pause</a>`)
 })
