@@ -36,6 +36,13 @@ test('on a full disk doctor says so, and what only reads still does', async ({ s
   expect(await findPostmaster(join(dataDir, 'postgres'))).toBeUndefined()
 })
 
+test('a data directory where nothing can be created is refused at once', async () => {
+  await expect(makeDataDir('/proc/ferry/data/of/one')).rejects.toMatchObject({
+    name: 'DataDirUnusable',
+    message: expect.stringContaining('/proc/ferry/data/of/one cannot be created'),
+  })
+})
+
 test.for(['$HOME', '`id`', 'a"b', 'a\\b', 'a\nb'])(
   'a data directory whose path a shell would act on is refused: %j',
   async name => {

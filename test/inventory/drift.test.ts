@@ -1,7 +1,9 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { inTransaction } from '#src/db/pool.ts'
+import { Opened } from '#src/inventory/publish/opened.ts'
 import { reportDrift } from '#src/inventory/read/drift.ts'
+import { DECLARATIONS } from '#src/model/declarations.ts'
 import { openTestStore } from '#test/support/store.ts'
 
 test('of the fields outside the contract only those are warned of and told that no run has seen before', async () => {
@@ -35,4 +37,13 @@ test('of the fields outside the contract only those are warned of and told that 
     ['a', '2', 2],
     ['b', '4', 1],
   ])
+})
+
+test('a value that a first reading has is news all the same if another row got it', () => {
+  const opened = new Opened(DECLARATIONS['mcp-servers'].fields)
+  opened.add({ transport: 'carrier pigeon' }, 'first reading')
+  expect(opened.values()).toEqual([{ field: 'transport', value: 'carrier pigeon', isNews: false }])
+  opened.add({ transport: 'carrier pigeon' }, null)
+  opened.add({ transport: 'carrier pigeon' }, 'first reading')
+  expect(opened.values()).toEqual([{ field: 'transport', value: 'carrier pigeon', isNews: true }])
 })

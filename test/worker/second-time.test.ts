@@ -66,6 +66,26 @@ test('work that is repeated says at its second trouble what it said at the first
   expect(said()).toEqual([...once, ...once])
 })
 
+test('a call to the queue that succeeds ends the outage that its failure began', async () => {
+  const { log } = openLines()
+  const outage = new Outage(log, 'here')
+  const answers = [false, true]
+  const backend = {
+    async moveToActive() {
+      if (!answers.shift()) throw new Error('gone')
+    },
+    waitForJob: async () => false,
+    disconnectBlocking: async () => {},
+    close: async () => {},
+  }
+  const { moveToActive } = withBackOff((() => backend) as never, outage)('sync', {} as never, {} as never)
+  const call = moveToActive as unknown as () => Promise<void>
+  await expect(call()).rejects.toThrow('gone')
+  expect(outage.lasts('sync: fetch')).toBe(true)
+  await call()
+  expect(outage.lasts('sync: fetch')).toBe(false)
+})
+
 test('a call to the queue that succeeded makes the next pause the shortest again', async () => {
   const { log } = openLines()
   const open = () => {

@@ -35,6 +35,7 @@ const ADDRESSES = {
     '.a@example.com',
     `${'a'.repeat(65)}@example.com`,
     'a@b_c.com',
+    'a@b_c_d.com',
   ],
   never: [
     'a',
