@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { drizzleOf, sql } from '#src/db/drizzle.ts'
-import { findAll, type Queryable } from '#src/db/rows.ts'
+import { findAll, findColumn, type Queryable } from '#src/db/rows.ts'
 import { isAliveInSql } from '#src/db/workers.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { SANDBOX_KEY_SETTING } from '#src/model/settings.ts'
@@ -16,6 +16,8 @@ export type FreshnessTarget = Inventory & {
   readonly nightMs: number
   /** The time zone in which nights are counted. */
   readonly timezone: string
+  /** When nights are due; null if not by a cron expression. */
+  readonly nightlyCron?: string | null
   /** The days of the week of the nightly schedule, 1 (Monday) to 7; null if it is not due by them alone. */
   readonly weekdays: readonly number[] | null
   /** The folders that a listing must include to count, as text; null where the inventory has none. */
@@ -41,7 +43,7 @@ const FOR_EVER = '100 years'
  */
 export async function saveFreshnessTargets(pool: Pool, targets: readonly FreshnessTarget[]): Promise<void> {
   if (targets.length === 0) return
-  const { account, resource, folders, target_since } = freshnessTargets
+  const { account, resource, folders, target_since, nightly_cron, night_since, timezone } = freshnessTargets
   const excluded = (column: string) => sql.raw(`excluded.${column}`)
   await drizzleOf(pool)
     .insert(freshnessTargets)
@@ -49,11 +51,12 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
       // In one order: workers that start at once write the same rows.
       targets
         .toSorted((a, b) => compare(a.account, b.account) || compare(a.resource, b.resource))
-        .map(({ targetMs, nightMs, runsKeptMs, weekdays, keySetting, ...same }) => ({
+        .map(({ targetMs, nightMs, runsKeptMs, weekdays, keySetting, nightlyCron, ...same }) => ({
           ...same,
           weekdays: weekdays && [...weekdays],
           target: `${targetMs} milliseconds`,
           night: `${nightMs} milliseconds`,
+          nightly_cron: nightlyCron ?? null,
           key_setting: keySetting ?? null,
           runs_kept: runsKeptMs === null ? FOR_EVER : `${runsKeptMs} milliseconds`,
           folders: sql`${JSON.stringify(same.folders)}::jsonb`,
@@ -67,11 +70,16 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
         key_setting: excluded('key_setting'),
         schedule: excluded('schedule'),
         timezone: excluded('timezone'),
+        nightly_cron: excluded('nightly_cron'),
         weekdays: excluded('weekdays'),
         folders: excluded('folders'),
         runs_kept: excluded('runs_kept'),
         // Other folders must be read first: nothing can be late before there was time for it.
         target_since: sql`case when excluded.folders = ${folders} then ${target_since} else clock_timestamp() end`,
+        // A night of other times was not missed. Before 0.3.0 nothing said which they were.
+        night_since: sql`case when ${nightly_cron} is null
+          or (excluded.nightly_cron, excluded.timezone) is not distinct from (${nightly_cron}, ${timezone})
+          then ${night_since} else clock_timestamp() end`,
         written_at: sql`clock_timestamp()`,
       },
     })
@@ -92,6 +100,21 @@ export function listNightTargets(client: Queryable): Promise<z.infer<typeof Nigh
     NightTarget,
     `select account, max(extract(epoch from night) * 1000)::float8 as night_ms from ferry.freshness_targets
      group by account order by account`,
+  )
+}
+
+/** Returns those of `accounts` whose nights were those of today's settings at `night` already. */
+export function listWithSameNights(
+  client: Queryable,
+  accounts: readonly string[],
+  night: Date,
+): Promise<string[]> {
+  return findColumn(
+    client,
+    z.string(),
+    `select a.account from unnest($1::text[]) a (account) where not exists (
+       select from ferry.freshness_targets t where t.account = a.account and t.night_since > $2)`,
+    [accounts, night],
   )
 }
 

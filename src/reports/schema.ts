@@ -13,6 +13,9 @@ export const freshnessTargets = ferry.table(
     /** After this time without a snapshot a night is missed. */
     night: interval('night').notNull().default('25 hours'),
     timezone: text('timezone').notNull(),
+    nightly_cron: text('nightly_cron'),
+    /** Since when the nights are those of this expression in this time zone. */
+    night_since: instant('night_since').notNull().default(sql`'-infinity'`),
     /** The days of the week (1 is Monday) of the nightly schedule, if that is due by them alone. */
     weekdays: integer('weekdays').array(),
     folders: jsonb('folders').notNull(),

@@ -34,6 +34,7 @@ export function freshnessTargetsOf(
   const byNight = { schedule: snapshotInventory.name, targetMs: nightMs }
   const same = {
     nightMs,
+    nightlyCron: 'cron' in nightly ? nightly.cron : null,
     weekdays: weekdaysOf(nightly, now),
     timezone: settings.timezone,
     runsKeptMs: settings.retention.runsMs,

@@ -8,7 +8,7 @@ import { listFailing } from '#src/inventory/runs/failing-runs.ts'
 import type { Notifier, NotifierContext } from '#src/notify/notifier.ts'
 import type { Questions } from '#src/notify/watch.ts'
 import { areAllFresh, listLate, loadFreshness, troubleOf } from '#src/reports/freshness.ts'
-import { listTargetedAccounts } from '#src/reports/freshness-targets.ts'
+import { listTargetedAccounts, listWithSameNights } from '#src/reports/freshness-targets.ts'
 import { listPausedAccounts } from '#src/schedules/control.ts'
 import { slotAt, type Timing } from '#src/schedules/timing.ts'
 import { NIGHT_GRACE_MS } from './freshness-targets.ts'
@@ -41,12 +41,13 @@ export function questionsOf(nightly: Timing): Questions {
         return { why: 'failed', account, inventory, schedule, run, code, keySetting, hasWorker: true }
       })
     },
-    /** A schedule that a person paused misses nothing, and neither does an account that was not there yet. */
+    /** A schedule that a person paused misses nothing, nor does one that had another time, or an account that was not there yet. */
     async listMissedNights(client, accounts) {
       const { now } = await readClock(client)
       const night = slotAt(nightly, new Date(now.getTime() - NIGHT_GRACE_MS))
       const paused = await listPausedAccounts(client, snapshotInventory.name)
-      const missed = await listWithoutSnapshot(client, accounts, night)
+      const due = await listWithSameNights(client, accounts, night)
+      const missed = await listWithoutSnapshot(client, due, night)
       return missed.filter(account => !paused.includes(account)).map(account => ({ account, night }))
     },
   }

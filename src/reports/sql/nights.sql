@@ -4,7 +4,7 @@ RETURNS TABLE (
 ) LANGUAGE sql STABLE AS $$
   WITH taken AS (
     SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.every_night, p.weekdays,
-      p.account IS NOT NULL AS has_target,
+      coalesce(p.night_since, '-infinity') AS night_since, p.account IS NOT NULL AS has_target,
       -- One that was taken by hand stands for the night, which ends at the time of the schedule all the same.
       coalesce(s.slot, greatest(s.taken_at,
         ((s.taken_at AT TIME ZONE t.timezone)::date + (l.last_slot AT TIME ZONE t.timezone)::time) AT TIME ZONE t.timezone)) AS at,
@@ -35,8 +35,9 @@ RETURNS TABLE (
       f.next_night - f.night - 1,
       -- Tonight counts as missed an hour after its time.
       floor(extract(epoch FROM now() - f.at - greatest(f.every_night - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
-    -- An account without a freshness target has missed nothing lately.
-    WHERE (f.next_night IS NOT NULL OR f.has_target OR f.at > now() - interval '30 days')
+    -- An account without a freshness target has missed nothing lately. When nights were due at other times, which were is not known.
+    WHERE f.at + n * interval '1 day' >= f.night_since
+      AND (f.next_night IS NOT NULL OR f.has_target OR f.at > now() - interval '30 days')
       AND CASE WHEN f.weekdays IS NULL THEN n % f.every = 0 ELSE extract(isodow FROM f.night + n) = ANY (f.weekdays) END
   )
   SELECT n.account, n.night, n.status, n.id, n.taken_at, n.alert_rules_run, n.mcp_servers_run
@@ -49,4 +50,4 @@ RETURNS TABLE (
   ORDER BY n.night DESC, n.account
 $$;
 
-COMMENT ON FUNCTION ferry.nights IS 'Each night since the first snapshot: account, night (the date in FERRY_TIMEZONE), status (succeeded, held, partial, or missed: no snapshot; where the schedule is uneven, but not by days of the week, missed nights are guessed by its longest interval), snapshot (snapshots.id), taken_at, and its two runs. Since: 30 days ago by default.';
+COMMENT ON FUNCTION ferry.nights IS 'Each night since the first snapshot: account, night (the date in FERRY_TIMEZONE), status (succeeded, held, partial, or missed: no snapshot, since the nightly schedule is as it is; where the schedule is uneven, but not by days of the week, missed nights are guessed by its longest interval), snapshot (snapshots.id), taken_at, and its two runs. Since: 30 days ago by default.';
