@@ -329,6 +329,34 @@ $$;
 
 COMMENT ON FUNCTION ferry.churn_by_folder IS 'How many alert rules of each folder were added, changed, removed and returned since a time (null: seven days ago), as often as it was observed, but not before history_start(), the folder with the most changes first. rules_now: how many rules it has. first_read: how many a first reading found, which are no change. A rule that moved is a change of the folder it is in now.';
 --> statement-breakpoint
+-- As its owner, and without the rest of the scope, which has a hash of the key in it.
+CREATE OR REPLACE VIEW ferry_internal.complete_runs AS
+  SELECT r.id, r.account, r.resource AS inventory, r.scope -> 'folders' AS folders, r.started_at, r.finished_at,
+    coalesce(r.applied_at, r.finished_at) AS applied_at,
+    coalesce((
+      SELECT NOT EXISTS (
+        SELECT FROM ferry.sync_runs o
+        WHERE o.account = r.account AND o.resource = r.resource AND o.status IN ('succeeded', 'held') AND o.id > l.id AND o.id < r.id
+          AND o.scope - 'folders' <> r.scope - 'folders')
+      FROM (
+        SELECT e.id FROM ferry.sync_runs e
+        WHERE e.account = r.account AND e.resource = r.resource AND e.scope -> 'folders' = r.scope -> 'folders'
+          AND e.status IN ('succeeded', 'held') AND e.id < r.id AND e.scope = r.scope
+        ORDER BY e.id DESC LIMIT 1
+      ) l
+    ), false) AS knows_absent,
+    r.trigger <> 'manual' AS is_scheduled
+  FROM ferry.sync_runs r
+  WHERE r.status IN ('succeeded', 'held');
+
+COMMENT ON VIEW ferry_internal.complete_runs IS 'The runs that applied a complete listing, each with the folders that it listed.';
+SELECT ferry_internal.describe_columns('ferry_internal.complete_runs', 'ferry.sync_runs');
+COMMENT ON COLUMN ferry_internal.complete_runs.inventory IS 'alert-rules or mcp-servers.';
+COMMENT ON COLUMN ferry_internal.complete_runs.folders IS 'The folders that it listed, as JSON; 0 stands for all.';
+COMMENT ON COLUMN ferry_internal.complete_runs.applied_at IS 'When what it read became visible.';
+COMMENT ON COLUMN ferry_internal.complete_runs.knows_absent IS 'Whether a run before it had the same scope, and none since then saw other rows: else it removed nothing.';
+COMMENT ON COLUMN ferry_internal.complete_runs.is_scheduled IS 'Whether it listed the folders that were set then.';
+--> statement-breakpoint
 -- What is known of the begin and the end of an episode: decided here alone, by looks into the primary key of versions. (As EXISTS they
 -- could be hashed: all versions read.) Without settings of its own, Postgres inlines it.
 CREATE OR REPLACE FUNCTION ferry_internal.episodes(since timestamptz)
@@ -546,6 +574,85 @@ $$;
 
 COMMENT ON FUNCTION ferry.nights IS 'Each night since the first snapshot: account, night (the date in FERRY_TIMEZONE), status (succeeded, held, partial, or missed: no snapshot, since the nightly schedule is as it is; where the schedule is uneven, but not by days of the week, missed nights are guessed by its longest interval), snapshot (snapshots.id), taken_at, and its two runs. Since: 30 days ago by default.';
 --> statement-breakpoint
+-- Neighbours among the complete readings of each inventory, as blind_spots pairs them. A run may start before a moment and end after it,
+-- so it begins with the second-last run before `a`.
+-- Without a freshness target, it is that of a worker with the default settings, for the folders that were read last. What schedules
+-- read before today's folders were set counts too: those were of then.
+CREATE OR REPLACE FUNCTION ferry_internal.readings_between(a timestamptz, b timestamptz)
+RETURNS TABLE (
+  account text, inventory text, since_run bigint, since timestamptz, since_applied timestamptz, run_id bigint, applied_at timestamptz,
+  is_blind boolean
+) LANGUAGE sql STABLE AS $$
+  SELECT s.account, s.inventory, s.since_run, s.since, s.since_applied, s.run_id, s.applied_at,
+    s.since IS NULL OR coalesce(s.applied_at, now()) - s.since > s.target
+  FROM (
+    SELECT i.account, i.inventory, i.target, f.id AS edge_run, c.id AS run_id, c.applied_at, lag(c.id) OVER w AS since_run,
+      lag(c.started_at) OVER w AS since, lag(c.applied_at) OVER w AS since_applied
+    FROM (
+      SELECT n.account, n.inventory, coalesce(p.target, '3 minutes') AS target, coalesce(p.folders, (
+          SELECT c.folders FROM ferry_internal.complete_runs c WHERE c.account = n.account AND c.inventory = n.inventory
+          ORDER BY c.id DESC LIMIT 1)) AS folders,
+        coalesce((SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= p.target_since ORDER BY r.started_at LIMIT 1),
+          9223372036854775807 * (p.target_since IS NOT NULL)::integer) AS same_since
+      FROM ferry.inventories n
+      LEFT JOIN ferry.freshness_targets p ON p.account = n.account AND p.resource = n.inventory
+      OFFSET 0
+    ) i
+    CROSS JOIN (
+      SELECT coalesce((SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= $1 ORDER BY r.started_at LIMIT 1),
+          9223372036854775807) AS first_run,
+        coalesce((SELECT r.id FROM ferry.sync_runs r WHERE r.started_at > $2 ORDER BY r.started_at LIMIT 1),
+          9223372036854775807) AS next_run
+    ) t
+    LEFT JOIN LATERAL (
+      SELECT e.id FROM (
+        (SELECT c.id FROM ferry_internal.complete_runs c
+         WHERE c.account = i.account AND c.inventory = i.inventory AND c.folders = i.folders AND c.id < t.first_run
+         ORDER BY c.id DESC LIMIT 2)
+        UNION
+        (SELECT c.id FROM ferry_internal.complete_runs c
+         WHERE c.account = i.account AND c.inventory = i.inventory AND c.folders = '["0"]' AND c.id < t.first_run
+         ORDER BY c.id DESC LIMIT 2)
+        UNION
+        (SELECT c.id FROM ferry_internal.complete_runs c
+         WHERE c.account = i.account AND c.inventory = i.inventory AND c.is_scheduled AND c.id < least(t.first_run, i.same_since)
+         ORDER BY c.id DESC LIMIT 2)
+      ) e ORDER BY e.id DESC OFFSET 1 LIMIT 1
+    ) f ON true
+    LEFT JOIN LATERAL (
+      SELECT e.id FROM (
+        (SELECT c.id FROM ferry_internal.complete_runs c
+         WHERE c.account = i.account AND c.inventory = i.inventory AND c.folders = i.folders AND c.id >= t.next_run
+         ORDER BY c.id LIMIT 1)
+        UNION ALL
+        (SELECT c.id FROM ferry_internal.complete_runs c
+         WHERE c.account = i.account AND c.inventory = i.inventory AND c.folders = '["0"]' AND c.id >= t.next_run
+         ORDER BY c.id LIMIT 1)
+        UNION ALL
+        (SELECT c.id FROM ferry_internal.complete_runs c
+         WHERE c.account = i.account AND c.inventory = i.inventory AND c.is_scheduled AND c.id >= t.next_run AND c.id < i.same_since
+         ORDER BY c.id LIMIT 1)
+      ) e ORDER BY e.id LIMIT 1
+    ) l ON true
+    CROSS JOIN LATERAL (
+      SELECT c.id, least(c.started_at, c.finished_at) AS started_at, c.applied_at FROM ferry_internal.complete_runs c
+      WHERE c.account = i.account AND c.inventory = i.inventory AND c.folders IN (i.folders, '["0"]')
+        AND c.id BETWEEN coalesce(f.id, 0) AND coalesce(l.id, 9223372036854775807)
+      UNION ALL
+      SELECT c.id, least(c.started_at, c.finished_at), c.applied_at FROM ferry_internal.complete_runs c
+      WHERE c.account = i.account AND c.inventory = i.inventory AND c.folders NOT IN (i.folders, '["0"]') AND c.is_scheduled
+        AND c.id >= coalesce(f.id, 0) AND c.id <= coalesce(l.id, 9223372036854775807) AND c.id < i.same_since
+      -- What was not read yet.
+      UNION ALL SELECT NULL, NULL, NULL WHERE l.id IS NULL
+    ) c
+    WINDOW w AS (PARTITION BY i.account, i.inventory ORDER BY c.id)
+  ) s
+  WHERE coalesce(s.applied_at, 'infinity') >= $1 AND coalesce(s.since, '-infinity') <= $2
+    AND (s.run_id = s.edge_run) IS NOT TRUE
+$$;
+
+COMMENT ON FUNCTION ferry_internal.readings_between IS 'The complete readings of each inventory from one instant to another, each with the one before it: since_run began at since and was applied at since_applied; run_id was applied at applied_at, or is null if nothing complete was read after it. since is null if nothing complete was read before. is_blind: from one to the other it took longer than the freshness target. For around and firing_at.';
+--> statement-breakpoint
 -- Debug logging is on since the last version without it ended, or since the rule was first seen.
 CREATE OR REPLACE VIEW ferry.rules_debug_left_on AS
   SELECT v.account, v.id, v.name, v.folder_id, v.team, v.enabled, s.valid_from AS since, clock_timestamp() - s.valid_from AS on_for,
@@ -690,7 +797,8 @@ $$;
 COMMENT ON FUNCTION ferry.alert_rules_as_of IS 'The alert rules as they were known at a moment; the columns of alert_rules, and valid_to and closed_by_run. For a moment up to settled_at() the answer never changes, but for valid_to and closed_by_run: they are null until a run observes that the version has ended.';
 --> statement-breakpoint
 -- Looks at the complete runs since the last one before `since`. Runs that changed nothing are kept for some time only, so
--- it looks no farther back than that: what is left of the time before does not say when a gap began.
+-- it looks no farther back than that: what is left of the time before does not say when a gap began. What schedules read before
+-- today's folders were set counts too: those were of then.
 CREATE OR REPLACE FUNCTION ferry.blind_spots(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, inventory text, "from" timestamptz, "to" timestamptz, lasted interval, late_from timestamptz,
@@ -703,7 +811,9 @@ RETURNS TABLE (
   FROM (
     SELECT n.account, n.inventory, p.target, p.folders, k.known_from, s.since, coalesce(
       (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= s.since ORDER BY r.started_at LIMIT 1),
-      9223372036854775807) AS run_since
+      9223372036854775807) AS run_since, coalesce(
+      (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= p.target_since ORDER BY r.started_at LIMIT 1),
+      9223372036854775807) AS same_since
     FROM ferry.inventories n
     JOIN ferry.freshness_targets p ON p.account = n.account AND p.resource = n.inventory
     CROSS JOIN LATERAL (
@@ -712,21 +822,30 @@ RETURNS TABLE (
     CROSS JOIN LATERAL (SELECT greatest(coalesce($1, now() - interval '7 days'), k.known_from) AS since) s
     OFFSET 0
   ) i
+  -- Looks into the index, each in its order.
+  CROSS JOIN LATERAL (
+    SELECT greatest(
+      (SELECT e.id FROM ferry_internal.complete_runs e
+       WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = i.folders AND e.id < i.run_since
+       ORDER BY e.id DESC LIMIT 1),
+      (SELECT e.id FROM ferry_internal.complete_runs e
+       WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = '["0"]' AND e.id < i.run_since
+       ORDER BY e.id DESC LIMIT 1),
+      (SELECT e.id FROM ferry_internal.complete_runs e
+       WHERE e.account = i.account AND e.inventory = i.inventory AND e.is_scheduled AND e.id < least(i.run_since, i.same_since)
+       ORDER BY e.id DESC LIMIT 1), 0) AS id
+  ) e
   CROSS JOIN LATERAL (
     SELECT * FROM (
       SELECT c.id, CASE WHEN lead(c.id) OVER w IS NULL THEN c.at ELSE greatest(c.at, i.known_from) END AS at, c.finished_at,
         lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
       FROM (
         SELECT r.id, least(r.started_at, r.finished_at) AS at, r.finished_at FROM ferry_internal.complete_runs r
-        WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders IN (i.folders, '["0"]')
-          -- Two looks into the index, each in its order.
-          AND r.id >= greatest(
-            (SELECT e.id FROM ferry_internal.complete_runs e
-             WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = i.folders AND e.id < i.run_since
-             ORDER BY e.id DESC LIMIT 1),
-            (SELECT e.id FROM ferry_internal.complete_runs e
-             WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = '["0"]' AND e.id < i.run_since
-             ORDER BY e.id DESC LIMIT 1), 0)
+        WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders IN (i.folders, '["0"]') AND r.id >= e.id
+        UNION ALL
+        SELECT r.id, least(r.started_at, r.finished_at), r.finished_at FROM ferry_internal.complete_runs r
+        WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders NOT IN (i.folders, '["0"]') AND r.is_scheduled
+          AND r.id >= e.id AND r.id < i.same_since
       ) c
       WINDOW w AS (ORDER BY c.id)
     ) o
@@ -891,6 +1010,11 @@ LANGUAGE sql STABLE SET jit = off AS $$
         UNION ALL
         (SELECT r.id, r.finished_at FROM ferry_internal.complete_runs r
          WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders = '["0"]'
+         ORDER BY r.id LIMIT 1)
+        UNION ALL
+        (SELECT r.id, r.finished_at FROM ferry_internal.complete_runs r
+         WHERE r.account = i.account AND r.inventory = i.inventory AND r.is_scheduled AND r.id < coalesce(
+           (SELECT s.id FROM ferry.sync_runs s WHERE s.started_at >= p.target_since ORDER BY s.started_at LIMIT 1), 9223372036854775807)
          ORDER BY r.id LIMIT 1)
       ) o ORDER BY o.id LIMIT 1
     ) f

@@ -65,3 +65,27 @@ test('a server that a first reading found was not added, though others changed i
     rows.filter(({ kind }) => kind.startsWith('server.')).map(({ kind, name }) => `${kind} ${name}`),
   ).toEqual(['server.changed new'])
 })
+
+test('a reading knows what is absent if the one before it had the same key, but for its folders', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const readings = [
+    ['one', '0'],
+    ['one', '7'],
+    ['one', '0'],
+    ['other', '7'],
+    ['one', '0'],
+    ['one', '0'],
+  ] as const
+  for (const [keyHash, folder] of readings) {
+    await addRun(harness.ferry.pool, { scope: { folders: [folder], includeAccount: null, keyHash } })
+  }
+  await addRun(harness.ferry.pool, {
+    account: 'b',
+    scope: { folders: ['0'], includeAccount: null, keyHash: 'b' },
+  })
+  await addRun(harness.ferry.pool, { scope: { folders: ['0'], includeAccount: null, keyHash: 'one' } })
+  const known = await harness.query<{ knows_absent: boolean }>(
+    `select knows_absent from ferry_internal.complete_runs where account = 'default' order by id`,
+  )
+  expect(known.map(run => run.knows_absent)).toEqual([false, false, true, false, false, true, true])
+})

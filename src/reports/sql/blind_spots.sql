@@ -1,5 +1,6 @@
 -- Looks at the complete runs since the last one before `since`. Runs that changed nothing are kept for some time only, so
--- it looks no farther back than that: what is left of the time before does not say when a gap began.
+-- it looks no farther back than that: what is left of the time before does not say when a gap began. What schedules read before
+-- today's folders were set counts too: those were of then.
 CREATE OR REPLACE FUNCTION ferry.blind_spots(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, inventory text, "from" timestamptz, "to" timestamptz, lasted interval, late_from timestamptz,
@@ -12,7 +13,9 @@ RETURNS TABLE (
   FROM (
     SELECT n.account, n.inventory, p.target, p.folders, k.known_from, s.since, coalesce(
       (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= s.since ORDER BY r.started_at LIMIT 1),
-      9223372036854775807) AS run_since
+      9223372036854775807) AS run_since, coalesce(
+      (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= p.target_since ORDER BY r.started_at LIMIT 1),
+      9223372036854775807) AS same_since
     FROM ferry.inventories n
     JOIN ferry.freshness_targets p ON p.account = n.account AND p.resource = n.inventory
     CROSS JOIN LATERAL (
@@ -21,21 +24,30 @@ RETURNS TABLE (
     CROSS JOIN LATERAL (SELECT greatest(coalesce($1, now() - interval '7 days'), k.known_from) AS since) s
     OFFSET 0
   ) i
+  -- Looks into the index, each in its order.
+  CROSS JOIN LATERAL (
+    SELECT greatest(
+      (SELECT e.id FROM ferry_internal.complete_runs e
+       WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = i.folders AND e.id < i.run_since
+       ORDER BY e.id DESC LIMIT 1),
+      (SELECT e.id FROM ferry_internal.complete_runs e
+       WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = '["0"]' AND e.id < i.run_since
+       ORDER BY e.id DESC LIMIT 1),
+      (SELECT e.id FROM ferry_internal.complete_runs e
+       WHERE e.account = i.account AND e.inventory = i.inventory AND e.is_scheduled AND e.id < least(i.run_since, i.same_since)
+       ORDER BY e.id DESC LIMIT 1), 0) AS id
+  ) e
   CROSS JOIN LATERAL (
     SELECT * FROM (
       SELECT c.id, CASE WHEN lead(c.id) OVER w IS NULL THEN c.at ELSE greatest(c.at, i.known_from) END AS at, c.finished_at,
         lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
       FROM (
         SELECT r.id, least(r.started_at, r.finished_at) AS at, r.finished_at FROM ferry_internal.complete_runs r
-        WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders IN (i.folders, '["0"]')
-          -- Two looks into the index, each in its order.
-          AND r.id >= greatest(
-            (SELECT e.id FROM ferry_internal.complete_runs e
-             WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = i.folders AND e.id < i.run_since
-             ORDER BY e.id DESC LIMIT 1),
-            (SELECT e.id FROM ferry_internal.complete_runs e
-             WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = '["0"]' AND e.id < i.run_since
-             ORDER BY e.id DESC LIMIT 1), 0)
+        WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders IN (i.folders, '["0"]') AND r.id >= e.id
+        UNION ALL
+        SELECT r.id, least(r.started_at, r.finished_at), r.finished_at FROM ferry_internal.complete_runs r
+        WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders NOT IN (i.folders, '["0"]') AND r.is_scheduled
+          AND r.id >= e.id AND r.id < i.same_since
       ) c
       WINDOW w AS (ORDER BY c.id)
     ) o

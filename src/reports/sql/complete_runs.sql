@@ -2,11 +2,19 @@
 CREATE OR REPLACE VIEW ferry_internal.complete_runs AS
   SELECT r.id, r.account, r.resource AS inventory, r.scope -> 'folders' AS folders, r.started_at, r.finished_at,
     coalesce(r.applied_at, r.finished_at) AS applied_at,
-    EXISTS (
-      SELECT FROM ferry.sync_runs e
-      WHERE e.account = r.account AND e.resource = r.resource AND e.scope -> 'folders' = r.scope -> 'folders'
-        AND e.status IN ('succeeded', 'held') AND e.id < r.id AND e.scope = r.scope
-    ) AS knows_absent
+    coalesce((
+      SELECT NOT EXISTS (
+        SELECT FROM ferry.sync_runs o
+        WHERE o.account = r.account AND o.resource = r.resource AND o.status IN ('succeeded', 'held') AND o.id > l.id AND o.id < r.id
+          AND o.scope - 'folders' <> r.scope - 'folders')
+      FROM (
+        SELECT e.id FROM ferry.sync_runs e
+        WHERE e.account = r.account AND e.resource = r.resource AND e.scope -> 'folders' = r.scope -> 'folders'
+          AND e.status IN ('succeeded', 'held') AND e.id < r.id AND e.scope = r.scope
+        ORDER BY e.id DESC LIMIT 1
+      ) l
+    ), false) AS knows_absent,
+    r.trigger <> 'manual' AS is_scheduled
   FROM ferry.sync_runs r
   WHERE r.status IN ('succeeded', 'held');
 
@@ -15,4 +23,5 @@ SELECT ferry_internal.describe_columns('ferry_internal.complete_runs', 'ferry.sy
 COMMENT ON COLUMN ferry_internal.complete_runs.inventory IS 'alert-rules or mcp-servers.';
 COMMENT ON COLUMN ferry_internal.complete_runs.folders IS 'The folders that it listed, as JSON; 0 stands for all.';
 COMMENT ON COLUMN ferry_internal.complete_runs.applied_at IS 'When what it read became visible.';
-COMMENT ON COLUMN ferry_internal.complete_runs.knows_absent IS 'Whether a run before it had the same scope: else it removed nothing.';
+COMMENT ON COLUMN ferry_internal.complete_runs.knows_absent IS 'Whether a run before it had the same scope, and none since then saw other rows: else it removed nothing.';
+COMMENT ON COLUMN ferry_internal.complete_runs.is_scheduled IS 'Whether it listed the folders that were set then.';

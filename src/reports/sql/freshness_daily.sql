@@ -22,6 +22,11 @@ LANGUAGE sql STABLE SET jit = off AS $$
         (SELECT r.id, r.finished_at FROM ferry_internal.complete_runs r
          WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders = '["0"]'
          ORDER BY r.id LIMIT 1)
+        UNION ALL
+        (SELECT r.id, r.finished_at FROM ferry_internal.complete_runs r
+         WHERE r.account = i.account AND r.inventory = i.inventory AND r.is_scheduled AND r.id < coalesce(
+           (SELECT s.id FROM ferry.sync_runs s WHERE s.started_at >= p.target_since ORDER BY s.started_at LIMIT 1), 9223372036854775807)
+         ORDER BY r.id LIMIT 1)
       ) o ORDER BY o.id LIMIT 1
     ) f
     CROSS JOIN LATERAL (

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { loadAround } from '#src/reports/around.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
+import { addRun, ageRuns, NEW_RUN } from '#test/support/runs.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+const HOUR_MS = 3_600_000
+
+test('what was read before more folders were set stays read, and what was not read then stays an outage', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const target = (...folders: string[]) =>
+    saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, targetMs: 1.5 * HOUR_MS, folders }])
+  const run = async (hoursAgo: number, folders: string[], trigger: 'schedule' | 'manual' = 'schedule') => {
+    const slot = trigger === 'schedule' ? new Date() : null
+    const id = await addRun(pool, { trigger, slot, scope: { ...NEW_RUN.scope, folders } })
+    await ageRuns(pool, `${hoursAgo} hours`, id)
+  }
+  const found = async () => {
+    const { rows: spots } = await pool.query(
+      `select round(extract(epoch from now() - "from") / 3600)::int as "from",
+         round(extract(epoch from now() - "to") / 3600)::int as "to" from ferry.blind_spots() order by 1 desc`,
+    )
+    const { rows: days } = await pool.query<{ hours: number; fresh: number }>(
+      `select round(sum(minutes) / 60.0)::int as hours, round(sum(fresh_minutes) / 60.0, 1)::float8 as fresh from ferry.freshness_daily()`,
+    )
+    const blind = async (hoursAgo: number) => {
+      const moment = { at: new Date(Date.now() - hoursAgo * HOUR_MS), spanMs: HOUR_MS / 4 }
+      return (await loadAround(pool, moment, 10)).rows.filter(({ kind }) => kind === 'blind').length
+    }
+    return { spots, days, blind: [await blind(7.5), await blind(6.5), await blind(3)] }
+  }
+  await target('5')
+  for (const hoursAgo of [8, 7, 6, 5]) await run(hoursAgo, ['5'])
+  // Asked for by hand, and not of what was set.
+  await run(4, ['7'], 'manual')
+  for (const hoursAgo of [2, 1]) await run(hoursAgo, ['5'])
+  const before = await found()
+  expect(before).toEqual({
+    spots: [{ from: 5, to: 2 }],
+    days: [{ hours: 8, fresh: 6.5 }],
+    blind: [0, 0, 1],
+  })
+  await target('5', '6')
+  expect(await found()).toEqual(before)
+  await run(0, ['5', '6'])
+  expect(await found()).toEqual(before)
+  // A schedule elsewhere that lists the former folders says nothing of today's.
+  await pool.query(`update ferry.freshness_targets set target_since = now() - interval '3 hours'`)
+  expect(await found()).toMatchObject({ spots: [{ from: 5, to: 0 }] })
+})
