@@ -6,7 +6,7 @@ import { onlyRow } from '#src/db/rows.ts'
 import type { ActedBy, Action } from '#src/model/act.ts'
 import { isNot } from '#src/model/did-you-mean.ts'
 import { DAY_MS } from '#src/model/duration.ts'
-import type { Schedule, ScheduleKey } from './definition.ts'
+import { EVERY_ACCOUNT, type Schedule, type ScheduleKey } from './definition.ts'
 import { inMs } from './free-slot.ts'
 import { schedulePauses, scheduleSlots } from './schema.ts'
 
@@ -144,6 +144,8 @@ function select(schedules: readonly Schedule[], name: string, account?: string):
   const chosen = named.filter(schedule => account === undefined || schedule.account === account)
   if (chosen.length === 0) {
     const accounts = named.map(schedule => schedule.account)
+    if (accounts.every(known => known === EVERY_ACCOUNT))
+      throw new UnknownSchedule(`${name} is one schedule for all accounts; leave out --account`)
     throw new UnknownSchedule(
       `${JSON.stringify(account)} ${isNot(`an account of ${name}`, account ?? '', accounts)}`,
     )

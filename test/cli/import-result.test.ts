@@ -59,6 +59,14 @@ test('nothing is said of an import that is completed', () => {
   expect(told(outcome({}))).toBe('')
 })
 
+test('of one that was purged no step is named: nothing is left to write or to decide', () => {
+  const purged = (summary: Partial<ImportSummary>) => told({ ...outcome(summary), isPurged: true })
+  expect(purged({ sent: 9, rejected: 1 })).toBe('ferry: import 7: 1 row rejected.\n')
+  expect(purged({ status: 'cancelled', sent: 4, uncertain: 6 })).toBe(
+    'ferry: import 7: cancelled; 0 rows not sent.\n',
+  )
+})
+
 test.each([
   [outcome({ sent: 9 }), ['the counts do not add up: 1 row missing.']],
   [outcome({ sent: 12 }), ['the counts do not add up: 2 rows too many.']],

@@ -115,7 +115,9 @@ describe('ferry import --yes --wait', () => {
 
     const out = pathOf('rejects.csv')
     expect(await cli.ferryRun(`imports rejects 1 --out ${out}`)).toMatchObject({ code: 0, stdout: '' })
-    expect((await cli.ferryRun('imports rejects 1')).stdout).toBe(readFileSync(out, 'utf8'))
+    for (const command of ['imports rejects 1', 'imports rejects 1 --out -']) {
+      expect((await cli.ferryRun(command)).stdout).toBe(readFileSync(out, 'utf8'))
+    }
     expect(await cli.ferryRun(`imports rejects 1 --out ${out}`)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('already exists; name a new file'),

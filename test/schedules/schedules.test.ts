@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { defineSchedules } from '#jobs/schedules.ts'
+import { readConfig } from '#src/config.ts'
 import { listActs } from '#src/db/audit.ts'
 import { pauseSchedule, resumeSchedule, UnknownSchedule } from '#src/schedules/control.ts'
+import { schedulesOf } from '#src/schedules/definition.ts'
 import { listSchedules } from '#src/schedules/list-schedules.ts'
 import { runSchedule } from '#src/worker/wake-ups.ts'
 import { ADA } from '#test/support/acted-by.ts'
@@ -59,6 +62,15 @@ describe('the list of schedules', () => {
       { schedule: 'poll', account: 'east', wasPaused: true },
       { schedule: 'poll', account: 'west', wasPaused: false },
     ])
+  })
+
+  test('of one schedule for all accounts says that it has none', async () => {
+    await using harness = await openQueueHarness('postgres')
+    const { pool } = harness.ferry
+    const all = schedulesOf(defineSchedules(readConfig({})), ['default'])
+    await expect(pauseSchedule(pool, all, 'prune', 'default', ADA)).rejects.toThrow(
+      'prune is one schedule for all accounts; leave out --account',
+    )
   })
 
   test('refuses other names, and names the nearest', async () => {

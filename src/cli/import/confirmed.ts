@@ -1,12 +1,12 @@
 import type { Ferry } from '#src/ferry.ts'
-import type { ProgressWithPause } from '#src/imports/reporting/progress.ts'
+
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { isActive } from '#src/model/import.ts'
 import type { OneShotContext } from '../command-context.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { print, printAside, printJson } from '../output.ts'
 import { wakeWorkersFor } from '../queue.ts'
-import { exitCodeOf, explainOutcome, printSummary } from './result.ts'
+import { exitCodeOf, explainOutcome, type Outcome, printSummary } from './result.ts'
 import { openView } from './view.ts'
 import { followImport, workHere } from './watch.ts'
 
@@ -52,21 +52,27 @@ export async function finishHere(
   return endOf(progress, options)
 }
 
-/** Shows the progress of an import until it is not active any more, wherever it is processed. Returns the exit code. */
+/**
+ * Shows the progress of an import until it is not active any more, wherever it is processed, or nobody reads it any more. Returns
+ * the exit code.
+ */
 export async function watchToTheEnd(
   ferry: Ferry,
   id: bigint,
   options: Options,
   { signal }: OneShotContext,
 ): Promise<ExitCode> {
-  const progress = await followImport(ferry, id, openView(options), signal)
+  const unread = new AbortController()
+  process.stdout.once('close', () => unread.abort())
+  const progress = await followImport(ferry, id, openView(options), AbortSignal.any([signal, unread.signal]))
+  if (unread.signal.aborted) return EXIT.done
   if (isActive(progress.summary.status)) {
     printAside(`ferry: import ${id} continues. \`ferry imports watch ${id}\` shows its progress again.`)
   }
   return endOf(progress, options)
 }
 
-function endOf(outcome: Pick<ProgressWithPause, 'summary' | 'pause'>, options: Options): ExitCode {
+function endOf(outcome: Outcome, options: Options): ExitCode {
   if (options.json) printJson(outcome.summary)
   else printSummary(outcome.summary)
   explainOutcome(outcome)

@@ -12,7 +12,11 @@ import { harmless, printAside } from '../output.ts'
 import { isRefusal } from '../run-result.ts'
 
 /** How an import ended, or where it stands if it has not ended. */
-export type Outcome = { readonly summary: ImportSummary; readonly pause: PauseWithWords | null }
+export type Outcome = {
+  readonly summary: ImportSummary
+  readonly pause: PauseWithWords | null
+  readonly isPurged?: boolean
+}
 
 /** An import that is still active counts as done; one that waits for a person does not. */
 export function exitCodeOf({ summary, pause }: Outcome): ExitCode {
@@ -32,9 +36,10 @@ export function printSummary(summary: ImportSummary): void {
 }
 
 /** Prints on stderr why an import is not completed, and what to do. */
-export function explainOutcome({ summary, pause }: Outcome): void {
+export function explainOutcome(outcome: Outcome): void {
+  const { summary, pause, isPurged = false } = outcome
   const { import: id, status, rejected, uncertain, pending } = summary
-  const say = (words: string) => printAside(harmless(`ferry: import ${id}: ${words}`))
+  const say = (words: string) => printAside(harmless(`ferry: import ${id}: ${words.trimEnd()}`))
   const missing = missingOf(summary)
   if (missing !== 0) {
     say(
@@ -42,8 +47,8 @@ export function explainOutcome({ summary, pause }: Outcome): void {
     )
   }
   if (pause !== null) say(pauseInWords(summary, pause))
-  const steps = stepsInWords(stepsAfter(summary, pause))
-  if (status === 'undecided' || (status === 'cancelled' && uncertain > 0)) {
+  const steps = stepsInWords(stepsAfter(outcome))
+  if (status === 'undecided' || (status === 'cancelled' && uncertain > 0 && !isPurged)) {
     say(
       `the outcome of ${counted(uncertain, 'row')} is unknown. \`ferry imports show ${id}\` lists the batches. ${steps}`,
     )
@@ -53,11 +58,10 @@ export function explainOutcome({ summary, pause }: Outcome): void {
 }
 
 /** What a person can do next, without the commands that the message of a pause names already. */
-function stepsAfter(
-  { import: id, status, uncertain, rejected }: ImportSummary,
-  pause: PauseWithWords | null,
-) {
-  const steps = nextSteps({ id: id ?? '', status, uncertain, rejected, pauseCode: pause?.code ?? null })
+function stepsAfter({ summary, pause, isPurged = false }: Outcome) {
+  const { import: id, status, uncertain, rejected } = summary
+  const pauseCode = pause?.code ?? null
+  const steps = nextSteps({ id: id ?? '', status, uncertain, rejected, pauseCode, isPurged })
   return stepsBeside(pause?.whatToDo, steps)
 }
 
@@ -75,7 +79,7 @@ export function pauseInWords(summary: ImportSummary, pause: PauseWithWords): str
     `paused${codeAside(pause.code, pause.message)}.`,
     ...messagesOf(pause),
     pause.whatToDo ?? '',
-    stepsInWords(stepsAfter(summary, pause)),
+    stepsInWords(stepsAfter({ summary, pause })),
     request,
   ]
     .filter(Boolean)

@@ -12,8 +12,9 @@ import { instant, printAside, printJson, shownPath } from '../output.ts'
 export async function writeRejectsOf(
   pool: Pool,
   id: bigint,
-  { out, json }: { out?: string; json?: true },
+  { json, ...options }: { out?: string; json?: true },
 ): Promise<ExitCode> {
+  const out = options.out === '-' ? undefined : options.out
   if (json && out === undefined)
     throw new UsageError('the rejected rows are written to stdout, so --json needs --out FILE')
   const { purgedAt } = await findSummaryRow(pool, id)

@@ -62,6 +62,6 @@ function whatCanBeDone({ id, status, uncertain }: LockedImport): string {
     case 'completed':
       return `\`ferry imports show ${id}\` shows its outcome.`
     case 'cancelled':
-      return `To send the others, import the file again: recipients that were sent are left out.${uncertain > 0 ? ` Decide about its uncertain batches first: \`ferry imports show ${id}\` says how.` : ''}`
+      return `To send the others, import the file again: recipients that were sent are left out.${uncertain > 0 ? ` Decide about its uncertain batches first. ${steps}` : ''}`
   }
 }

@@ -29,6 +29,7 @@ export type Progress = {
 export type ProgressWithPause = Progress & {
   /** Null if it is not paused. */
   readonly pause: PauseWithWords | null
+  readonly isPurged: boolean
 }
 
 /** A rate observed for a shorter time says nothing yet. */
@@ -37,7 +38,8 @@ const MIN_PACE_MS = 60_000
 /** Reads counts kept along the way. `limit` is null if the import's account is not known here. Throws `ImportNotFound`. */
 export async function loadProgress(pool: Pool, id: bigint, limit: Limit | null): Promise<ProgressWithPause> {
   const row = await findSummaryRow(pool, id)
-  return { ...(await progressOf(pool, row, limit)), pause: await loadPauseWithWords(pool, row) }
+  const pause = await loadPauseWithWords(pool, row)
+  return { ...(await progressOf(pool, row, limit)), pause, isPurged: row.purgedAt !== null }
 }
 
 /**
