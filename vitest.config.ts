@@ -13,6 +13,7 @@ export const LONG = [
   'test/cli/schema.test.ts',
   // A worker is killed or suspended, and its lease must end first (18 s).
   'test/worker/lost-worker.test.ts',
+  'test/notify/lost-lease.test.ts',
   'test/jobs/poll-alert-rules.test.ts',
   'test/jobs/snapshot-inventory.test.ts',
   'test/jobs/import-subscribers.test.ts',

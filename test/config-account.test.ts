@@ -46,6 +46,11 @@ describe('the one account of the environment', () => {
       /^FERRY_APP_KEY: FERRY_APP_KEY_FILE is/,
     ],
     ['no address', () => ({ FERRY_APP_KEY: 'k' }), /^FERRY_BASE_URL: is not set/],
+    [
+      'no address beside a key in a file',
+      () => ({ FERRY_APP_KEY_FILE: fileHolding('k') }),
+      /^FERRY_BASE_URL: is not set/,
+    ],
     ['no key', () => ({ FERRY_BASE_URL: 'https://api.example.com' }), /^FERRY_APP_KEY: is not set/],
     [
       'a missing file',

@@ -124,6 +124,10 @@ test('a proxy that signs people in is known by its addresses, and its headers in
 test.each([
   [{ FERRY_CONSOLE_TRUST_FROM: undefined }, /TRUST_HEADER: .* set FERRY_CONSOLE_TRUST_FROM/],
   [{ FERRY_CONSOLE_TRUST_HEADER: undefined }, /TRUST_FROM: does nothing without/],
+  [
+    { FERRY_CONSOLE_TRUST_HEADER: undefined, FERRY_CONSOLE_TRUST_GROUPS: 'X-Forwarded-Groups: sre=full' },
+    /TRUST_GROUPS: does nothing without/,
+  ],
   [{ FERRY_CONSOLE_TRUST_HEADER: 'Authorization' }, /TRUST_HEADER: .*X-Forwarded-User/],
   [{ FERRY_CONSOLE_TRUST_HEADER: 'X-Forwarded-For' }, /TRUST_HEADER: .*X-Forwarded-User/],
   [{ FERRY_CONSOLE_TRUST_HEADER: 'X User' }, /TRUST_HEADER: .*X-Forwarded-User/],
@@ -141,4 +145,14 @@ test.each([
   const given = Object.entries({ ...PROXY, ...env }).filter(([, value]) => value !== undefined)
   const mistakes = mistakesOf(Object.fromEntries(given) as Record<string, string>)
   expect(mistakes.join('\n')).toMatch(words)
+})
+
+test('what the mistake about groups says to write is read as two groups, each with its access', () => {
+  const [mistake = ''] = mistakesOf({ ...PROXY, FERRY_CONSOLE_TRUST_GROUPS: 'sre=full' })
+  const [, example = ''] = mistake.split('; write ')
+  expect(readConfig({ ...PROXY, FERRY_CONSOLE_TRUST_GROUPS: example }).http.proxy?.groups).toEqual({
+    header: 'x-forwarded-groups',
+    full: ['sre'],
+    read: ['staff'],
+  })
 })

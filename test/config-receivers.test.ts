@@ -82,7 +82,10 @@ test('every mistake is named at once, with its path, and no secret is repeated',
     expect(words).toContain(mistake)
   }
   expect(words).not.toContain('canary')
-  expect(mistakesOf({ FERRY_RECEIVERS_FILE: fileHolding('{"canary"') })[0]).toContain('is not JSON')
+  expect(words).toContain('FERRY_RECEIVERS_FILE: receivers[0].name is not a name')
+  expect(mistakesOf({ FERRY_RECEIVERS_FILE: fileHolding('{"canary"') })[0]).toMatch(
+    /^FERRY_RECEIVERS_FILE: .*is not JSON/,
+  )
 })
 
 test('the address of the console has no slash at its end, and nothing beside it', () => {

@@ -37,6 +37,9 @@ test('a night without a snapshot is named, of accounts that workers have', async
       found: expect.stringMatching(/^account default has no snapshot since its night at 20/),
     },
   ])
+  // It is night at another time where the settings say another zone: half past three there is ten in the evening in UTC.
+  const elsewhere = await examine(cli, 'schedules', { FERRY_TIMEZONE: 'Asia/Kolkata' })
+  expect(elsewhere.lines[0]?.found).toMatch(/ since its night at \S+ 22:00:00Z$/)
   const [take] = commandsIn(lines[0]?.whatToDo)
   expect(await cli.ferryRun(take?.replace('ferry ', '') ?? '')).toMatchObject({ code: 0 })
   expect((await examine(cli, 'schedules')).lines).toMatchObject([{ status: 'ok' }])

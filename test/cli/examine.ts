@@ -7,8 +7,9 @@ type Line = { readonly status: string; readonly found: string; readonly whatToDo
 export async function examine(
   cli: Cli,
   check: string,
+  settings: Record<string, string> = {},
 ): Promise<{ readonly code: number | null; readonly lines: Line[] }> {
-  const ended = await cli.ferryRun('doctor --json')
+  const ended = await cli.ferryRun('doctor --json', settings)
   const lines = jsonLines(ended).filter(finding => finding.check === check)
   return { code: ended.code, lines: lines as unknown as Line[] }
 }

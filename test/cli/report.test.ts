@@ -185,6 +185,20 @@ describe('the entries of the catalogue', () => {
   })
 })
 
+test('a duration keeps its fraction of a second, also a negative one', async () => {
+  await using cli = await openCli({ rules: 0 })
+  const { runReport } = await import('#src/reports/run-report.ts')
+  const report = {
+    name: 'durations',
+    shows: 'two durations',
+    takes: [],
+    query: `select interval '1 day 2.3 seconds' as long, interval '-0.25 seconds' as before`,
+  }
+  expect((await runReport(cli.ferry.pool, report, {})).rows).toEqual([
+    [{ intervalMs: 86_402_300 }, { intervalMs: -250 }],
+  ])
+})
+
 test('the formats keep ids exact, and make text harmless for spreadsheets', async () => {
   const { printed } = await captured(() =>
     printRows(

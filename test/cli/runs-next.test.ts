@@ -30,6 +30,12 @@ test('a failed run of some folders is tried again with these', async () => {
   )
 })
 
+test('a failed run of MCP servers, which have no folders, is tried again without any', async () => {
+  await using cli = await openCli({ rules: 3 })
+  await cli.ferryRun('sync mcp-servers', { FERRY_APP_KEY: 'wrong' })
+  expect(await nextOf(cli, 1)).toBe('`ferry sync mcp-servers --account default` tries again now.')
+})
+
 test('a listing of other folders does not make up for a failed run', async () => {
   await using cli = await openCli({ rules: 3 })
   await cli.ferryRun('sync alert-rules', { FERRY_APP_KEY: 'wrong' })

@@ -38,6 +38,8 @@ describe('ferry runs', () => {
     expect(await of({ since: new Date(Date.now() - 3_600_000) })).toEqual(['2'])
     const args = '--account default --inventory mcp-servers --status succeeded --since 24h --json'
     expect(jsonLines(await cli.ferryRun(`runs list ${args}`)).map(({ run }) => run)).toEqual(['2'])
+    const ofRules = await cli.ferryRun('runs list --inventory alert-rules --json')
+    expect(jsonLines(ofRules).map(({ run }) => run)).toEqual(['1'])
     const none = await cli.ferryRun('runs list --status held')
     expect(none.stdout).toBe('No run matches.\n')
     expect((await cli.ferryRun('imports list --status paused --since 7d --account default')).stdout).toBe(

@@ -5,6 +5,7 @@ import { readConfig } from '#src/config.ts'
 test.for([
   ['.ferry', `${process.cwd()}/.ferry`],
   ["/it's here", "/it'\\''s here"],
+  ["/the 'other' one", "/the '\\''other'\\'' one"],
 ] as const)(
   'the line for psql works from any directory, and with one of any name: %s',
   ([dataDir, quoted]) => {

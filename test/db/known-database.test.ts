@@ -5,6 +5,7 @@ import { loadInstallation } from '#src/db/installation.ts'
 import { findCause, knowCopy, listDatabaseChanges, noticeDatabase, OwnCall } from '#src/db/known-database.ts'
 import { momentNow } from '#src/model/moment.ts'
 import { openTestStore } from '#test/support/store.ts'
+import { waitFor } from '#test/support/wait-for.ts'
 
 const LIMIT = { limitKey: 'k', operation: 'op', windows: [{ maxCalls: 2, windowMs: 60_000 }] }
 const SIGNAL = new AbortController().signal
@@ -56,6 +57,19 @@ test.each([
   expect(await listDatabaseChanges(store.pool, 9)).toMatchObject([{ cause, heldImports: 3 }])
   expect(await findCause(store.pool)).toBeNull()
   expect(await notice(store.pool)).toBeNull()
+})
+
+test('an idle worker writes that it saw the database, but not at each look', async () => {
+  await using store = await openKnown()
+  const seenAgain = async (age: string) => {
+    await know(store.pool, 'seen_at', `now() - interval '${age}'`)
+    const seen = 'select seen_at::text from ferry.known_database'
+    const before = await store.pool.query(seen)
+    await notice(store.pool)
+    return (await store.pool.query(seen)).rows[0].seen_at !== before.rows[0].seen_at
+  }
+  expect(await seenAgain('1 minute')).toBe(true)
+  expect(await seenAgain('1 second')).toBe(false)
 })
 
 test('a server that does not tell what it is is no other one', async () => {
@@ -111,6 +125,19 @@ test('until a change is noticed no permit is given; then calls wait until the pl
   const askedAtMs = performance.now()
   await throttle.acquirePermit(call, SIGNAL)
   expect(performance.now() - askedAtMs).toBeGreaterThan(700)
+})
+
+test('a call that is given no permit for it notices the change itself', async () => {
+  await using store = await openKnown()
+  const throttle = store.createThrottle(LIMIT, 100)
+  const call = { account: 'a', operation: 'import-subscribers', runId: null } as const
+  await know(store.pool, 'timeline', `'0000000F'`)
+  const acquiring = throttle.acquirePermit(call, SIGNAL)
+  acquiring.catch(() => {}) // awaited below
+  const changes = () => listDatabaseChanges(store.pool, 9)
+  await waitFor(async () => (await changes()).length > 0, { what: 'the change to be noticed' })
+  expect(await changes()).toMatchObject([{ cause: 'timeline' }])
+  await acquiring
 })
 
 test('a call that this process recorded and that is not in the log is noticed, once for all processes', async () => {
@@ -174,5 +201,23 @@ test('the limits that only other workers have are closed too, and for as long', 
     { limit_key: 'k', operation: 'op', is_closed: true },
     { limit_key: 'other', operation: 'list', is_closed: true },
     { limit_key: 'other', operation: 'op', is_closed: true },
+  ])
+})
+
+test('a limit that is closed for longer than that stays closed as long as it was', async () => {
+  await using store = await openKnown()
+  const { pool } = store
+  await pool.query(
+    `insert into ferry.platform_limits (limit_key, operation, blocked_until) values ('k', 'op', '2999-01-01'), ('other', 'op', '2000-01-01')`,
+  )
+  await know(pool, 'timeline', `'0000000F'`)
+  await notice(pool)
+  const { rows } = await pool.query(
+    `select limit_key, blocked_until = '2999-01-01' as is_longer, blocked_until > now() as is_closed
+     from ferry.platform_limits order by 1`,
+  )
+  expect(rows).toEqual([
+    { limit_key: 'k', is_longer: true, is_closed: true },
+    { limit_key: 'other', is_longer: false, is_closed: true },
   ])
 })

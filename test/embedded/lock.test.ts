@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
+import { loadPassword } from '#src/embedded/cluster.ts'
 import { withDirectoryLock } from '#src/embedded/lock.ts'
 
 async function setup() {
@@ -45,6 +46,16 @@ test('a lock writes nothing, so that it can be taken on a full disk', async () =
   expect(await whileLocked(() => readdir(directory))).toEqual(['lock'])
 })
 
+test('nobody else gets the lock before the work has ended', async () => {
+  const { directory, whileLocked, lock } = await setup()
+  const meanwhile = await whileLocked(async () => {
+    await readdir(directory)
+    return lock(undefined, 0).catch((error: Error) => error.name)
+  })
+  expect(meanwhile).toBe('PostgresNotRunning')
+  expect(await lock()).toBe('done')
+})
+
 test('a lock that cannot be taken says why', async () => {
   const { file, lock } = await setup()
   await mkdir(file)
@@ -77,4 +88,13 @@ test('whoever waits is told who holds the lock', async () => {
   expect(`${refused}`).toContain(holder)
   expect(lines).toHaveLength(1)
   expect(lines[0]).toContain(holder)
+})
+
+test('a password that cannot be read is told with the file and the cause', async () => {
+  const { directory } = await setup()
+  await expect(loadPassword(directory)).rejects.toMatchObject({
+    name: 'PostgresNotRunning',
+    message: expect.stringContaining(join(directory, 'password')),
+    cause: { code: 'ENOENT' },
+  })
 })

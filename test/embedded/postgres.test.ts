@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { appendFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { beforeAll, expect, test } from 'vitest'
@@ -70,6 +72,19 @@ test('a second opening finds the same data and address', async () => {
   await using second = await place.open()
   expect(second.url).toBe(first.url)
   expect(await ask(second.url, 'select answer from kept')).toBe(42)
+})
+
+test('a port that another program has taken meanwhile is left to it', async () => {
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
+  const first = await place.open()
+  const port = Number(new URL(first.url).port)
+  await first.close()
+  await using other = createServer().listen(port, '127.0.0.1')
+  await once(other, 'listening')
+
+  await using second = await place.open()
+  expect(new URL(second.url).port).not.toBe(`${port}`)
+  expect(await ask(second.url, 'select 1')).toBe(1)
 })
 
 test('files that were moved are found by a link, also a relative one', async () => {

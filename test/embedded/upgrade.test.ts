@@ -43,7 +43,7 @@ const WHY_NOT = OTHER
   : ' (NOT RUN: it needs the programs of another version, Debian package postgresql-15)'
 const log = pino({ level: 'silent' })
 
-/** What a Ferry that brought the other version along would have left: a run, and a role that a person made. */
+/** What a Ferry that brought the other version along would have left: a run, and a role and a table that a person made. */
 async function makeOld(dataDir: string): Promise<void> {
   const { bin = '', major = 0 } = OTHER ?? {}
   await mkdir(dataDir)
@@ -79,10 +79,12 @@ async function makeOld(dataDir: string): Promise<void> {
     await loadInstallation(database.pool)
   }
   await ask(url, "insert into ferry.leases values ('kept', gen_random_uuid(), 'of before', now(), now())")
+  await ask(url, 'create schema people')
+  await ask(url, "create table people.notes as select 'of before' as note")
   expect(await stopServer(placement, 20_000)).toBe(true)
 }
 
-/** The other version's programs, whose dump leaves out the rows of a table. */
+/** The other version's programs, whose dump leaves out the rows of a table of Ferry and of one that a person made. */
 async function openForgetfulPrograms() {
   const { bin = '' } = OTHER ?? {}
   const home = await mkdtemp(join(tmpdir(), 'ferry-old-programs-'))
@@ -91,7 +93,8 @@ async function openForgetfulPrograms() {
   await mkdir(directory)
   for (const name of ['postgres', 'pg_ctl', 'initdb', 'pg_dumpall', 'pg_restore'])
     await symlink(join(bin, name), join(directory, name))
-  const script = `#!/bin/sh\nexec ${join(bin, 'pg_dump')} --exclude-table-data=ferry.leases "$@"\n`
+  const forgotten = '--exclude-table-data=ferry.leases --exclude-table-data=people.notes'
+  const script = `#!/bin/sh\nexec ${join(bin, 'pg_dump')} ${forgotten} "$@"\n`
   await writeFile(join(directory, 'pg_dump'), script, { mode: 0o755 })
   return { directory, [Symbol.asyncDispose]: () => rm(home, { recursive: true }) }
 }
@@ -124,7 +127,7 @@ test.skipIf(!OTHER)(
     await using forgetful = await openForgetfulPrograms()
     await expect(
       upgradeEmbedded({ dataDir: place.dataDir, oldPrograms: forgetful.directory, log }),
-    ).rejects.toMatchObject({ message: 'Not every row was moved: ferry.leases.' })
+    ).rejects.toMatchObject({ message: 'Not every row was moved: ferry.leases, people.notes.' })
 
     const env = { FERRY_DATA_DIR: place.dataDir }
     const upgraded = await runFerry(['embedded', 'upgrade', '--json'], env)
@@ -141,6 +144,7 @@ test.skipIf(!OTHER)(
     expect(isPostgresIn(place.dataDir)).toBe(true)
     await using postgres = await place.open()
     expect(await ask(postgres.url, "select holder from ferry.leases where name = 'kept'")).toBe('of before')
+    expect(await ask(postgres.url, 'select note from people.notes')).toBe('of before')
     expect(await ask(postgres.url, "select pg_has_role('grafana', 'ferry_reader', 'member')")).toBe(true)
     expect(
       await ask(postgres.url, "select datlocprovider::text from pg_database where datname = 'ferry'"),

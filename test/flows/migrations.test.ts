@@ -111,7 +111,12 @@ test('this Ferry works on the schema of the next release, and refuses that of a 
 
 test('`ferry migrate --plan` says what each migration does and locks, and does nothing', async () => {
   await using store = await openTestStore()
-  const locks = [{ table: 'leases', mode: 'AccessExclusiveLock', work: 'none' }] as const
+  const lock = { mode: 'AccessExclusiveLock', work: 'none' } as const
+  // Of a table that nobody has analyzed, Postgres does not know how many rows it has.
+  const locks = [
+    { table: 'leases', ...lock },
+    { table: 'workers', ...lock },
+  ]
   using newer = makeNewerFerry({ sql: ADD_COLUMN, locks })
   await store.pool.query('analyze ferry.leases')
   await using planning = migrateWith(newer, store.url, ['--plan'])
@@ -119,7 +124,7 @@ test('`ferry migrate --plan` says what each migration does and locks, and does n
     {
       migration: 'next',
       statements: [ADD_COLUMN.trim()],
-      locks: [{ ...locks[0], rows: 0 }],
+      locks: locks.map(each => ({ ...each, rows: 0 })),
       isConcurrent: false,
     },
   ])

@@ -67,6 +67,9 @@ test('without the token /freshness names nothing, and a wrong one is a guess', a
   expect(named.json).toMatchObject({ fresh: false, inventories: [] })
   const { text } = await harness.get('/metrics', bearing(METRICS_TOKEN))
   expect(readScrape(text).value('ferry_token_failures_total', { door: 'metrics', outcome: 'wrong' })).toBe(1)
+  // Whoever guessed too often is told nothing, and learns of no token whether it is the right one.
+  for (let guess = 0; guess < 9; guess += 1) await harness.get('/freshness', bearing('guess'))
+  expect(Object.keys((await harness.get('/freshness', bearing(METRICS_TOKEN))).json)).toEqual(['fresh'])
 })
 
 test('the brake is one for all doors', async () => {

@@ -34,3 +34,14 @@ test('a rule with the labels that are asked for is found, whatever other labels 
   expect(await namesWith({ team: 'pay', env: 'prod' })).toEqual(['all of them'])
   expect(await namesWith({ team: 'pay' })).toEqual(['all of them', 'another value', 'one'])
 })
+
+test('a rule without labels is found by words of its name, now and at an earlier moment', async () => {
+  await using store = await openTestStore()
+  const rule = { from: '2026-11-01T00:00Z', labels: null }
+  await insertRuleVersion(store.pool, { ...rule, id: '1', name: 'Disk full' })
+  await insertRuleVersion(store.pool, { ...rule, id: '2', name: 'Disk slow' })
+  for (const asOf of [undefined, new Date('2026-11-02')]) {
+    const found = listInventory(store.pool, 'alert-rules', { words: 'full DISK', asOf }, null)
+    expect(await Array.fromAsync(found, ({ name }) => name)).toEqual(['Disk full'])
+  }
+})

@@ -53,3 +53,40 @@ test('events are narrowed by each filter, the newest first', async () => {
   expect(await found({ before: BigInt(least) + 2n })).toEqual([1, 0])
   expect(await found({ event: BigInt(least) + 2n })).toEqual([2])
 })
+
+test('of an event that several receivers are told of, the worst of its messages is shown', async () => {
+  await using harness = await openNotifyHarness()
+  const states = {
+    delivered: 'delivered_at = clock_timestamp()',
+    waiting: 'attempts = 1',
+    dead: `at = at - interval '25 h'`,
+  }
+  const pairs = [
+    ['delivered', 'waiting'],
+    ['waiting', 'dead'],
+    ['dead', 'delivered'],
+  ] as const
+  for (const [first, second] of pairs) {
+    const account = `${first} and ${second}`
+    await harness.raise({ account })
+    await harness.route()
+    await harness.query(
+      `insert into ferry.deliveries (event, receiver, kind, account, subject, data, at)
+       select event, 'another', kind, account, subject, data, at from ferry.deliveries where account = $1`,
+      [account],
+    )
+    for (const [receiver, state] of [
+      ['webhook', first],
+      ['another', second],
+    ] as const) {
+      const set = `update ferry.deliveries set ${states[state]} where account = $1 and receiver = $2`
+      await harness.query(set, [account, receiver])
+    }
+  }
+  const shown = (await listEvents(harness.ferry.pool, 9, {})).map(one => [one.account, one.delivery])
+  expect(Object.fromEntries(shown)).toEqual({
+    'delivered and waiting': 'waiting',
+    'waiting and dead': 'dead',
+    'dead and delivered': 'dead',
+  })
+})

@@ -73,6 +73,27 @@ test('each operation sends the fields of its body', async () => {
   ])
 })
 
+test('a subscriber may have as many components as a page has', async () => {
+  await using platform = await openScriptedPlatform((_request, response) =>
+    answerJson(response, success(null)),
+  )
+  const component_ids = Array.from({ length: 1_000 }, (_, n) => `c${n}`)
+  const subscriber = { recipient: 'b@example.com', all: false as const, component_ids, locale: 'de-DE' }
+  expect(await importOnce(platform, { ...batch, subscribers: [subscriber] }, context)).toMatchObject({
+    ok: true,
+  })
+  expect(JSON.parse(platform.received[0]?.body ?? '').subscribers).toEqual([subscriber])
+})
+
+test('a key that is refused is named by its account and by where it is set', async () => {
+  await using platform = await openScriptedPlatform(
+    (_request, response) => answerJson(response, failure('Unauthorized'), 401),
+    { account: 'team-c', keySetting: 'TEAMC_KEY' },
+  )
+  const answer = await listRules(platform.client, context)
+  expect(!answer.ok && answer.refusal.whatToDo).toContain('the app_key of account team-c (TEAMC_KEY)')
+})
+
 test('the base address may have a path', async () => {
   await using server = await openScriptedPlatform((_request, response) => answerJson(response, success([])))
   await using platform = await openScriptedPlatform(() => {}, { baseUrl: `${server.origin}/some/api/` })

@@ -282,3 +282,15 @@ test('a reading agrees with one before it only if it has the same servers: not m
     expect(idsOf(reading)).toEqual(list.rows.map(row => (row as { server_id: string }).server_id))
   }
 })
+
+test('an undeclared field is noted once with each type that it has, in whatever pages', async () => {
+  const [text, number] = ['string', 'number'].map(type => ({ field: 'tier', type }))
+  const list = openMcpList(names(3), {
+    before: ({ page }) => {
+      const servers = list.rows.slice((page - 1) * 2, page * 2)
+      const drift = page === 1 ? [number!] : [number!, text!]
+      return { ok: true, data: { ...mcpPage(servers, 3), drift }, requestId: `req-${page}`, requests: 1 }
+    },
+  })
+  expect(await readServers(list, ask, known(...names(3)), context)).toMatchObject({ drift: [number, text] })
+})

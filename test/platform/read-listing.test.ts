@@ -143,6 +143,7 @@ test('a damaged listing is refused with the place of the damage, however it is c
     [whole.replace(rule(2), '{"id":2,}'), 1, second],
     [whole.slice(0, third + 20), 2, third],
     [whole.slice(0, third - 1), 2, third - 1],
+    [whole.replace(rule(3), ''), 2, third],
     [whole.replace(`${rule(2)},`, `${rule(2)};`), 2, third - 1],
     [
       whole.replace('"data":', '"data":[1,2],"data":').replace(rule(1), 'nul'),

@@ -3,6 +3,7 @@ import { REPEATED, REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
 import { loadAround } from '#src/reports/around.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { addRun } from '#test/support/runs.ts'
+import { openTestStore } from '#test/support/store.ts'
 import { insertServerVersion } from '#test/support/versions.ts'
 
 /* What happened around a moment, and since when it may have. */
@@ -88,4 +89,27 @@ test('a reading knows what is absent if the one before it had the same key, but 
     `select knows_absent from ferry_internal.complete_runs where account = 'default' order by id`,
   )
   expect(known.map(run => run.knows_absent)).toEqual([false, false, true, false, false, true, true])
+})
+
+test('a reading that is under way at a moment ends what is not known of it', async () => {
+  await using store = await openTestStore()
+  const [first, second] = [await addRun(store.pool), await addRun(store.pool)]
+  for (const [run, hour] of [
+    [first, '2026-11-01 08'],
+    [second, '2026-11-01 10'],
+  ]) {
+    await store.pool.query(
+      `update ferry.sync_runs set started_at = $2::timestamptz, applied_at = $2::timestamptz + interval '2 min',
+         finished_at = $2::timestamptz + interval '2 min' where id = $1`,
+      [run, `${hour}:00Z`],
+    )
+  }
+  const { rows } = await store.pool.query(
+    `select since_run, run_id, is_blind from ferry_internal.readings_between($1, $1) order by run_id`,
+    ['2026-11-01 10:01Z'],
+  )
+  expect(rows).toEqual([
+    { since_run: `${first}`, run_id: `${second}`, is_blind: true },
+    { since_run: `${second}`, run_id: null, is_blind: true },
+  ])
 })

@@ -3,6 +3,7 @@ import { rejectRun } from '#src/inventory/holds/approve.ts'
 import { REPEATED, REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { addRun } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { insertFiring, insertRuleVersion } from '#test/support/versions.ts'
 
@@ -63,6 +64,31 @@ test('a rule whose row was quarantined is not known to fire; one that came twice
   await query('update ferry.quarantined_rows set until_run = $1', [run])
   expect(await query('select id from ferry_internal.unseen_since(array[$1::bigint])', [run])).toEqual([
     { id: '3' },
+  ])
+})
+
+test('a rule is unseen since its own row was first quarantined, whenever that of another rule was', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const runs = [await addRun(pool), await addRun(pool), await addRun(pool)]
+  const [first, second, last] = runs
+  const quarantine = (run = first, until = second, position = 0, id = '1') =>
+    pool.query(
+      `insert into ferry.quarantined_rows (run_id, position, id, reason, fingerprint, until_run)
+       values ($1, $2, $3, 'name', gen_random_uuid(), $4)`,
+      [run, position, id, until],
+    )
+  await quarantine()
+  // Its row was quarantined again, with another value, as that of another rule was for the first time.
+  await quarantine(second, last)
+  await quarantine(second, last, 1, '2')
+  const { rows } = await pool.query(
+    'select id, first_run from ferry_internal.unseen_since(array[$1::bigint]) order by id',
+    [last],
+  )
+  expect(rows).toEqual([
+    { id: '1', first_run: `${first}` },
+    { id: '2', first_run: `${second}` },
   ])
 })
 

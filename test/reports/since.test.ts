@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { counted } from '#src/model/counted.ts'
+import { REPORTS } from '#src/reports/catalogue.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { addRun, ageRuns } from '#test/support/runs.ts'
 import { stageRows } from '#test/support/staged.ts'
@@ -35,4 +37,19 @@ test('runs_health is about the last day, or since a time', async () => {
   await addRun(store.pool)
   expect(await ask(store, 'runs_health', 'runs')).toEqual([[1]])
   expect(await ask(store, 'runs_health', 'runs', { since: minutesAgo(3 * DAY) })).toEqual([[2]])
+})
+
+test('the note of history that was removed goes as far back as the report does without a time', async () => {
+  await using store = await openTestStore()
+  for (const { name, looksBack } of REPORTS) {
+    if (looksBack?.at !== 'versions' || looksBack.days === null) continue
+    // A person's edits are summed up from those of the editors.
+    const source = name === 'edits_by_person' ? 'editors' : name
+    const { rows } = await store.pool.query<{ text: string }>(
+      `select prosrc as text from pg_proc where pronamespace = 'ferry'::regnamespace and proname = $1`,
+      [source],
+    )
+    const usual = `coalesce($1, now() - interval '${counted(looksBack.days, 'day')}')`
+    expect(rows.map(({ text }) => [name, text.includes(usual)])).toEqual([[name, true]])
+  }
 })

@@ -5,6 +5,7 @@ import { DEFAULT_OPTIONS } from '#src/sandbox/options.ts'
 import { SandboxState } from '#src/sandbox/state.ts'
 
 const UINT64_MAX = 2n ** 64n - 1n
+const YEAR_MS = 366 * 86_400_000
 
 function state(options: Partial<typeof DEFAULT_OPTIONS> = {}): SandboxState {
   return new SandboxState({ ...DEFAULT_OPTIONS, ...options })
@@ -50,6 +51,18 @@ test('sample rules keep the contract: five-field crons, IANA zones or none, uint
     expect(rule.timezone === null || zones.has(rule.timezone)).toBe(true)
     expect(rule.updated_at).toBeGreaterThanOrEqual(rule.created_at)
     expect(rule.id <= UINT64_MAX).toBe(true)
+  }
+})
+
+test('sample servers were created within a year, and changed within a year of it, no time turned round', () => {
+  const servers = state({ servers: 500 }).servers.rows()
+  const created = servers.map(server => Number(server.created_at))
+  expect(Math.max(...created) - Math.min(...created)).toBeLessThanOrEqual(YEAR_MS)
+  for (const [n, { updated_at }] of servers.entries()) {
+    const untilChanged = Number(updated_at) - Number(created[n])
+    expect(untilChanged).toBeGreaterThanOrEqual(0)
+    // If one of them were in seconds, they would be decades apart.
+    expect(untilChanged).toBeLessThanOrEqual(YEAR_MS)
   }
 })
 

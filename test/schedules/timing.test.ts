@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { slotAfter, slotAt, spread, weekdaysOf } from '#src/schedules/timing.ts'
+import { DAY_MS } from '#src/model/duration.ts'
+import { longestIntervalMs, slotAfter, slotAt, spread, weekdaysOf } from '#src/schedules/timing.ts'
 
 describe('a job that runs every so often', () => {
   test('has its slots at multiples of the interval since 1970', () => {
@@ -90,6 +91,11 @@ describe('a job with a cron time', () => {
     expect(slots.slice(1)).toEqual(
       slots.slice(0, -1).map(slot => slotAfter(timing, new Date(slot)).getTime()),
     )
+  })
+
+  test('of working days waits longest over a weekend, also if the year that is looked at ends on a Friday', () => {
+    const workingDays = { cron: '30 3 * * 1-5', timezone: 'UTC' }
+    expect(longestIntervalMs(workingDays, new Date('2026-11-18T00:00:00Z'))).toBe(3 * DAY_MS)
   })
 
   test('every slot is the time it is due at', () => {

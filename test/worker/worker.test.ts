@@ -87,6 +87,15 @@ describe.each(BACKENDS)('a worker on %s', kind => {
     expect(wakeUps.map(({ data }) => data)).toEqual([{ job: job.name, account: 'default' }])
   })
 
+  test('wakes each account whose schedule somebody runs', async () => {
+    await using harness = await openQueueHarness(kind, { accounts: ['east', 'west'] })
+    const job = testJob({ timing: ONCE })
+    const all = { name: job.name, account: undefined }
+    await runSchedule(harness.ferry, harness.openBackend(), harness.schedulesOf([job]), all, ADA)
+    const wakeUps = await harness.queue.getJobs(['delayed', 'waiting'])
+    expect(wakeUps.map(({ data }) => data.account).sort()).toEqual(['east', 'west'])
+  })
+
   test('ignores a wake-up for a job or an account it does not know', async () => {
     await using harness = await openQueueHarness(kind)
     const job = testJob({ timing: ONCE })

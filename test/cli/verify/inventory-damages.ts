@@ -74,6 +74,11 @@ export const INVENTORY_DAMAGES: readonly Damage[] = [
     drop('alert_rule_versions', 'id = 30'),
     /run 1 .* counted 40 versions that began, but 39 are stored/,
   ],
+  [
+    'alert-rules counts',
+    'delete from ferry.alert_rule_versions where opened_by_run = 1;',
+    /run 1 .* counted 40 versions that began, but 0 are stored/,
+  ],
   ['alert-rules counts', set('sync_runs', 'fired > 0', 'fired = fired + 1'), /episodes that began/],
   [
     'alert-rules counts',

@@ -57,3 +57,10 @@ test('the read token is sent to sign in for what needs the other one, and comes 
     expect((await signIn(elsewhere, OPERATE_TOKEN)).headers.location).toBe('/')
   }
 })
+
+test('pages read as the role of readers: what that may not see, no page has', async () => {
+  await using harness = await openConsoleHarness()
+  expect((await harness.page('/ledger/audit')).status).toBe(200)
+  await harness.query('revoke select on ferry.audit from ferry_reader')
+  expect((await harness.page('/ledger/audit')).status).toBe(503)
+})

@@ -4,6 +4,7 @@ import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { letTimePass } from '#test/support/let-time-pass.ts'
 import { addRun, ageRuns } from '#test/support/runs.ts'
 import { insertFiring, insertRuleVersion } from '#test/support/versions.ts'
+import { cellsOf } from './cells.ts'
 import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 import { HOSTILE, rowsIn } from './markup.ts'
 
@@ -70,6 +71,9 @@ test('draws what is known of the time: what changed, what was firing, the moment
     /<title>switched off while firing: \u2068Checkout is slow\u2069, [-\d]+ [:\d]+<\/title>/,
   )
   expect(strip).not.toContain('<img src=x')
+  expect(cellsOf(strip, 'Times that are not known')).toEqual([
+    ['default', 'alert-rules', 'ever', expect.stringMatching(/^\d{4}-/)],
+  ])
   // Of the past all of the span is drawn, the moment in its middle.
   const past = new Date(Date.parse(at) - 6 * 3_600_000).toISOString()
   expect((await harness.page(`/at/${past}`)).text).toContain('class="gantt-moment" d="M500 0v22"')
@@ -124,25 +128,31 @@ test('of a rule first seen firing after the moment it says so, in place of a dur
   expect(strip).toMatch(/class="gantt-blind" d="M0 [^M]+zM[1-9][^M]+z"/)
 })
 
-test('beside a rule, only what is not known of rules is drawn', async () => {
+test('beside a rule, only what is not known of rules of its account is drawn', async () => {
   await using harness = await openConsoleHarness({}, { rules: 0, servers: 1 })
   const { pool } = harness.ferry
   const target = { ...FRESHNESS_TARGET, targetMs: 86_400_000 }
-  await saveFreshnessTargets(pool, [target, { ...target, resource: 'mcp-servers', targetMs: 60_000 }])
+  const unread = { ...target, targetMs: 60_000 }
+  await saveFreshnessTargets(pool, [
+    target,
+    { ...unread, resource: 'mcp-servers' },
+    { ...unread, account: 'other' },
+  ])
   harness.sandbox.state.addRule({ id: 1n, name: 'Checkout is slow', enabled: true, triggered: true })
-  const syncBoth = async () => {
+  const syncAll = async () => {
     await harness.sync()
     await harness.sync({ resource: 'mcp-servers' })
+    await addRun(pool, { account: 'other' })
   }
-  await syncBoth()
+  await syncAll()
   await letTimePass(pool, '1 hour')
-  await syncBoth()
+  await syncAll()
   const [row] = await harness.query<{ at: Date }>(`select now() - interval '30 min' as at`)
   const strip =
     (await harness.page(`/at/${row!.at.toISOString()}?minutes=15`)).text.split('</figure>')[0] ?? ''
   expect(strip).toContain('<bdi>Checkout is slow</bdi>')
-  // That of the servers, and the legend.
-  expect(strip.match(/class="gantt-blind"/g)).toHaveLength(2)
+  // That of the servers, that of the rules of the other account, and the legend.
+  expect(strip.match(/class="gantt-blind"/g)).toHaveLength(3)
 })
 
 test('every instant of the past leads to it, also for those who only read', async () => {

@@ -118,6 +118,21 @@ test('a page looks at so many calls only, and the next one further back, until a
   expect(found).toEqual([0, 1, 1])
 })
 
+test.each([
+  ['its request id', { requestId: 'old' }],
+  ['its run', { run: 7n }],
+])('a call with many after it is found at once by %s', async (_, filter) => {
+  await using store = await openTestStore()
+  await store.pool.query(
+    `insert into ferry.platform_calls (id, limit_key, account, operation, started, counted_by, request_id, run_id)
+       overriding system value
+       values (5, 'k', 'default', 'list-alert-rules', now(), now(), 'old', 7),
+         (400000, 'k', 'default', 'list-alert-rules', now(), now(), 'new', 8)`,
+  )
+  const { calls, next } = await listCallLog(store.pool, 9, filter)
+  expect({ calls: calls.map(({ call }) => call), next }).toEqual({ calls: ['5'], next: null })
+})
+
 test('a wrong address names what is wrong with it', async () => {
   await using harness = await openConsoleHarness()
   for (const [query, name] of [

@@ -18,7 +18,7 @@ test('people are shown by their edits, of a period, an account and a folder, and
       await insertRuleVersion(pool, { ...rule, name: `r${n}`, by: person, from, to })
     }
   }
-  await edits({ id: '1' }, [40 * DAY, 'Joan'], [5 * DAY, 'Ada Lo'], [HOUR, 'Grace'])
+  await edits({ id: '1' }, [40 * DAY, 'Joan'], [20 * DAY, 'Ada Lo'], [5 * DAY, 'Ada Lo'], [HOUR, 'Grace'])
   await edits({ id: '2', folder: 7 }, [3 * DAY, 'Ada Lo'])
   await edits({ id: '1', account: 'b' }, [2 * DAY, 'Grace'])
   const rowsOf = async (query: string) =>
@@ -26,7 +26,7 @@ test('people are shown by their edits, of a period, an account and a folder, and
   const ada = (edits: string, folders: string) => ['Ada Lo', 'a', edits, folders, '3 d ago']
   const graceA = ['Grace', 'a', '1', '1', '1 h ago']
   const graceB = ['Grace', 'b', '1', '1', '2 d ago']
-  expect(await rowsOf('')).toEqual([ada('2', '2'), graceA, graceB])
+  expect(await rowsOf('')).toEqual([ada('3', '2'), graceA, graceB])
   expect(await rowsOf('?period=7d&folder=7')).toEqual([ada('1', '1')])
   expect(await rowsOf('?account=b')).toEqual([graceB])
   expect(await rowsOf('?period=24h')).toEqual([graceA])

@@ -20,6 +20,7 @@ test('a decision counts for the rows that were looked at: later ones are marked,
   const { text } = await harness.page(path, READ_TOKEN)
   expect(textOf(text)).toContain(`1 row is new since run ${run}: a decision on this page does not touch it.`)
   expect(textOf(text)).toContain('The platform no longer lists 15 of 30 alert rules')
+  expect(textOf(text)).toMatch(new RegExp(`First missing.*?run ${run} ?Last missing ?run ${later.run}`))
   const folders = cellsOf(text, 'Folders that would lose the most').map(([, removed]) => Number(removed))
   expect(folders.reduce((sum, one) => sum + one, 0)).toBe(15)
   expect(text).toContain(`href="${latest}">Look at all 16, as run ${later.run} found them`)

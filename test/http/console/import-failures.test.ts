@@ -78,3 +78,15 @@ test('batches count as sent once they were, not while their outcome is unknown',
   await cancelImport(pool, id, ADA)
   expect(await sent()).toContain('Batches sent1 of 2')
 })
+
+test('a batch is to be resent if the platform may have it, not if it was refused for certain', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const id = await stageRows(pool, { rows: 2, batchRows: 2, onUncertain: 'resend' })
+  const state = async () =>
+    cellsOf((await harness.page(`/imports/${id}`)).text, 'Batches, last lines first').map(cells => cells[3])
+  await sendBatches(pool, id, [UNAVAILABLE])
+  expect(await state()).toEqual(['ready'])
+  await sendBatches(pool, id, [LOST])
+  expect(await state()).toEqual(['to be resent'])
+})

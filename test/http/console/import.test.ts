@@ -142,7 +142,7 @@ describe('the page of an import', () => {
     await sendBatches(harness.ferry.pool, id, [UNAUTHORIZED])
     const { text } = await harness.page(`/imports/${id}`)
     expect(textOf(text)).toContain('The platform answered Unauthorized (HTTP 401).')
-    expect(text).toContain('href="/ledger/calls?request_id=req-2"')
+    expect(text).toMatch(/<p>Request id: <a[^>]* href="\/ledger\/calls\?request_id=req-2"/)
     expect(text).toContain(`<a class="button" href="/imports/${id}/resume">Resume</a>`)
   })
 

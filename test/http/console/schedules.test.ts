@@ -16,6 +16,8 @@ test('the list has each schedule with its times, its outcome and what can be don
   expect(before.text).toContain('every 1 min')
   expect(before.text).toContain('<code>30 3 * * *</code> UTC')
   expect(before.text.match(/never run/g)).toHaveLength(4)
+  const nexts = cellsOf(before.text, 'Schedules').map(cells => cells.at(-2))
+  expect(nexts).toEqual(Array(4).fill(expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)))
   expect(before.text).toContain('data-refresh="30000"')
 
   await harness.query(

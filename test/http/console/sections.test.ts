@@ -25,6 +25,26 @@ test('what is late is shown, and the others are folded: fifty of them, and the r
   expect(folded).not.toContain('Why it is late')
 })
 
+test('an inventory whose listing was not complete leads to the run, and names its request', () => {
+  const inventory = {
+    account: 'default',
+    inventory: 'alert-rules',
+    state: 'late',
+    whyLate: 'partial',
+    ageMs: 1_000,
+    targetMs: 1_000,
+    lastCompleteAt: null,
+    lastCompleteRun: null,
+    lastFailedRun: 7n,
+    errorCode: null,
+    requestId: 'request-7',
+    hasWorker: true,
+  }
+  const page = `${freshness({ inventories: [inventory] } as never, 'UTC')}`
+  expect(page).toContain('<a href="/ledger/runs/7">Run 7</a>')
+  expect(page).toContain('/ledger/calls?request_id=request-7')
+})
+
 test('of the schedules that are neither failed nor paused, those come first that are due next', () => {
   const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000)
   const usual = { account: '*', paused: false, lastSlot: null, lastOutcome: null }

@@ -64,6 +64,14 @@ test('can be imported again, and again: the cells are those of the file', async 
   expect(sent).toEqual([{ recipient: '+1@example.com' }, { recipient: 'ben@example.com' }])
 })
 
+test('an id that a spreadsheet would run as a formula is the same after a correction', async () => {
+  const first = await harness.stage('email,components,locale\nada@example.com,-c1,xx-YY\n', { all: false })
+  const { text } = await rejectsOf(first.import)
+  expect(text).toContain("ada@example.com,'-c1,xx-YY")
+  await harness.stage(text.replace('xx-YY', 'de-DE'), { all: false })
+  expect(await harness.recipients()).toMatchObject([{ recipient: 'ada@example.com', ids: ['-c1'] }])
+})
+
 test('of an NDJSON file it is NDJSON, which can be imported again', async () => {
   const staged = await harness.stage(
     '{"email": "x", "id": 18446744073709551615}\n{"email": "ben@example.com", "all": "maybe"}\n{}\nnot json\n',
@@ -226,6 +234,11 @@ test('a place that cannot be written to is named', async () => {
   const saving = saveRejects(harness.store.pool, staged.import ?? 0n, join(directory, 'taken', 'rejects.csv'))
 
   await expect(saving).rejects.toThrow('The rejects were not written to')
+
+  // They are written, and then their name is found to be that of a directory.
+  const named = saveRejects(harness.store.pool, staged.import ?? 0n, join(directory, 'nowhere/'))
+  await expect(named).rejects.toBeInstanceOf(RejectsNotSaved)
+  expect((await readdir(directory)).filter(name => name.endsWith('.part'))).toEqual([])
 })
 
 test('a reader that goes away ends the writing with its error', async () => {

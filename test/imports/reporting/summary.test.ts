@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { cancelImport } from '#src/imports/control/decide.ts'
+import { loadPace } from '#src/imports/reporting/pace.ts'
 import {
   findSummaryRow,
   listSummaryRows,
@@ -18,6 +19,7 @@ test('batches to come are as small as the platform takes them', async () => {
   expect(await loadSummary(store.pool, id)).toMatchObject({ batches: 2 })
   await store.pool.query('update ferry.imports set max_rows = 2')
   expect(await loadSummary(store.pool, id)).toMatchObject({ batches: 5 })
+  expect(await loadPace(store.pool, id)).toMatchObject({ batchesLeft: 5, batchRows: 2 })
 })
 
 test('an import that waits to be confirmed took as long as its staging', async () => {

@@ -6,21 +6,21 @@ import { ACCEPTED, openScriptedWorker } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import { leaveUncertain, start } from './start-import.ts'
+import { leaveUncertain, stageSent, start } from './start-import.ts'
 
 /* A decision whose transaction is still open: what is done meanwhile waits for it, and then knows it. */
 
-/** Holds a change open while `work` runs, until `work` waits for its lock. */
+/** Holds a change open while `work` runs, until `work` waits for its lock. `work` may change more in the same transaction. */
 async function whileOpen<T>(
   store: TestStore,
   change: (client: PoolClient) => Promise<unknown>,
-  work: () => Promise<T>,
+  work: (client: PoolClient) => Promise<T>,
 ): Promise<T> {
   const client: PoolClient = await store.pool.connect()
   try {
     await client.query('begin')
     await change(client)
-    const working = work()
+    const working = work(client)
     await waitFor(
       async () => {
         const { rows } = await store.pool.query<{ waiting: number }>(
@@ -85,4 +85,18 @@ test('an import does not look for whom others have sent while a decision about t
   }
   await whileOpen(store, decide, () => start(store, id))
   expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 3, pending: 2 })
+})
+
+test('nobody is left out of an import while a pause is being written, which begins after the search', async () => {
+  await using store = await openTestStore()
+  await stageSent(store, 6)
+  const id = await stageRows(store.pool, { rows: 10 })
+  const nothingYet = async () => {}
+  const started = await whileOpen(store, nothingYet, client =>
+    start(store, id, /^fetch/, () =>
+      client.query("update ferry.imports set status = 'paused' where id = $1", [id]),
+    ),
+  )
+  expect(started).toMatchObject({ status: 'paused' })
+  expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 0, pending: 10 })
 })

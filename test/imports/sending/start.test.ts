@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { LeaseLost } from '#src/db/leases.ts'
-import { resumeImport } from '#src/imports/control/decide.ts'
+import { pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
@@ -66,6 +66,10 @@ test('an import that starts again began when it started first', async () => {
   await start(store, id)
   const first = await startedAt()
   await start(store, id)
+  expect(await startedAt()).toEqual(first)
+  await pauseImport(store.pool, id, ADA)
+  await resumeImport(store.pool, id, ADA)
+  expect(await start(store, id)).toMatchObject({ status: 'running' })
   expect(await startedAt()).toEqual(first)
 })
 

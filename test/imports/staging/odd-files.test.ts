@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { stageImport } from '#src/imports/staging/stage.ts'
+import { NEVER, OPTIONS } from '../options.ts'
 import { openStagingHarness, type StagingHarness } from './staging-harness.ts'
 
 /*
@@ -217,4 +219,35 @@ test('lines of NDJSON are rows, rejects or no JSON, each on its own', async () =
     ...NOT_JSON.map((_, n) => [unlike[SENT.length + n], 'not JSON']),
     ...REJECTED.map(([, reason], n) => [unlike[SENT.length + NOT_JSON.length + n], reason]),
   ])
+})
+
+test('of NDJSON, just the lines are rejected that are not UTF-8, hold a NUL byte or are too long', async () => {
+  const line = (name: string, more = '') => `{"email":"${name}@example.com"${more}}\n`
+  await harness.stage(
+    Buffer.concat([
+      Buffer.from(line('ada')),
+      Buffer.from(line('ben', ',"name":"B\xe9n"'), 'latin1'),
+      Buffer.from(line('cleo')),
+      Buffer.from(line('dan', ',"name":"\0"')),
+      Buffer.from(line('eve')),
+      Buffer.from(line('fay', `,"name":"${'f'.repeat(70_000)}"`)),
+      Buffer.from(line('gus')),
+    ]),
+  )
+
+  expect((await harness.recipients()).map(({ line }) => line)).toEqual([1, 3, 5, 7])
+  expect((await harness.rejects()).map(({ line, reason }) => [line, reason])).toEqual([
+    [2, 'not UTF-8'],
+    [4, 'NUL byte'],
+    [6, 'line too long'],
+  ])
+})
+
+test('the command that converts a file quotes a name that a shell would take for several words', async () => {
+  const path = await harness.file('[{"email":"ada@example.com"}]', 'all people.json')
+  const written = path.replace('.json', '.ndjson')
+
+  await expect(stageImport(harness.store, path, OPTIONS, { signal: NEVER })).rejects.toMatchObject({
+    whatToDo: `Convert it: jq -c '.[]' '${path}' > '${written}'`,
+  })
 })
