@@ -76,7 +76,7 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
         runs_kept: excluded('runs_kept'),
         // Other folders must be read first: nothing can be late before there was time for it.
         target_since: sql`case when excluded.folders = ${folders} then ${target_since} else clock_timestamp() end`,
-        // A night of other times was not missed. Before 0.3.0 nothing said which they were.
+        // A night that was due at other times was not missed. An earlier version does not say at which.
         night_since: sql`case when ${nightly_cron} is null
           or (excluded.nightly_cron, excluded.timezone) is not distinct from (${nightly_cron}, ${timezone})
           then ${night_since} else clock_timestamp() end`,

@@ -1,5 +1,4 @@
 import type { Ferry } from '#src/ferry.ts'
-
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { isActive } from '#src/model/import.ts'
 import type { OneShotContext } from '../command-context.ts'

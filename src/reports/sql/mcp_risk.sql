@@ -52,19 +52,20 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     UNION ALL
     SELECT place, 'invisible characters', tool, min('U+' || upper(lpad(hex, greatest(4, length(hex)), '0')))
     FROM (
-      SELECT place, NULL AS tool, server_name AS name, description FROM servers
+      SELECT place, NULL AS tool, concat_ws(' ', server_name, description) AS text FROM servers
       UNION ALL
-      SELECT place, name, name, description FROM tools
+      SELECT place, name, concat_ws(' ', name, description) FROM tools
     ) texts
     CROSS JOIN LATERAL (
-      -- Most texts are ASCII: their length in bytes says so much faster.
-      SELECT CASE WHEN octet_length(name) <> length(name) OR octet_length(description) <> length(description) THEN
+      -- Most texts are ASCII: their length in bytes says so much faster. What is hidden wherever it stands is found at once, also in 60,000 characters.
+      SELECT CASE WHEN octet_length(text) <> length(text) THEN coalesce(
+        substring(text FROM
+          '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B\u200C\u200E\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0D\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E001F\U000E0080-\U000E0FFF]'),
         -- An emoji may have one: ⚠️ has U+FE0F, and 👩‍💻 U+200D. The flags of England, Scotland and Wales have six.
-        substring(regexp_replace(concat_ws(' ', name, description),
+        CASE WHEN text ~ '[\u200D\uFE0E\uFE0F\U000E0020-\U000E007F]' THEN substring(regexp_replace(text,
           '\U0001F3F4\U000E0067\U000E0062(?:\U000E0065\U000E006E\U000E0067|\U000E0073\U000E0063\U000E0074|\U000E0077\U000E006C\U000E0073)\U000E007F|[0-9#*]\uFE0F\u20E3|[\u00A9\u00AE\u203C\u2049\u2122\u2139\u2194-\u21AA\u231A-\u23FF\u24C2\u25AA-\u27BF\u2934\u2935\u2B05-\u2B55\u3030\u303D\u3297\u3299\U0001F000-\U0001FAFF][\uFE0E\uFE0F]?(?:\u200D(?=[\u2600-\u27BF\U0001F000-\U0001FAFF]))?',
-          '', 'g') FROM
-          '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E0FFF]'
-        ) END AS hidden
+          '', 'g') FROM '[\u200D\uFE0E\uFE0F\U000E0020-\U000E007F]') END
+      ) END AS hidden
     ) h
     CROSS JOIN LATERAL (SELECT to_hex(ascii(hidden)) AS hex) x
     WHERE hidden IS NOT NULL
