@@ -66,11 +66,9 @@ test('work that is repeated says at its second trouble what it said at the first
   expect(said()).toEqual([...once, ...once])
 })
 
-test('a call to the queue that succeeds ends the outage that its failure began', async () => {
-  const { log } = openLines()
-  const outage = new Outage(log, 'here')
-  const answers = [false, true]
-  const backend = {
+/** A backend of the queue whose next calls succeed or fail. */
+function backendOf(answers: boolean[]) {
+  return {
     async moveToActive() {
       if (!answers.shift()) throw new Error('gone')
     },
@@ -78,6 +76,12 @@ test('a call to the queue that succeeds ends the outage that its failure began',
     disconnectBlocking: async () => {},
     close: async () => {},
   }
+}
+
+test('a call to the queue that succeeds ends the outage that its failure began', async () => {
+  const { log } = openLines()
+  const outage = new Outage(log, 'here')
+  const backend = backendOf([false, true])
   const { moveToActive } = withBackOff((() => backend) as never, outage)('sync', {} as never, {} as never)
   const call = moveToActive as unknown as () => Promise<void>
   await expect(call()).rejects.toThrow('gone')
@@ -90,14 +94,7 @@ test('a call to the queue that succeeded makes the next pause the shortest again
   const { log } = openLines()
   const open = () => {
     const answers: boolean[] = []
-    const backend = {
-      async moveToActive() {
-        if (!answers.shift()) throw new Error('gone')
-      },
-      waitForJob: async () => false,
-      disconnectBlocking: async () => {},
-      close: async () => {},
-    }
+    const backend = backendOf(answers)
     const create = withBackOff((() => backend) as never, new Outage(log, 'here'))
     const opened = create('sync', {} as never, {} as never) as unknown as typeof backend
     return { call: () => opened.moveToActive().catch(() => {}), answers }
