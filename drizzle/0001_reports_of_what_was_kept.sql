@@ -336,8 +336,13 @@ CREATE OR REPLACE VIEW ferry_internal.complete_runs AS
     coalesce((
       SELECT NOT EXISTS (
         SELECT FROM ferry.sync_runs o
-        WHERE o.account = r.account AND o.resource = r.resource AND o.status IN ('succeeded', 'held') AND o.id > l.id AND o.id < r.id
-          AND o.scope - 'folders' <> r.scope - 'folders')
+        WHERE o.account = r.account AND o.resource = r.resource AND o.status IN ('succeeded', 'partial', 'held')
+          AND o.scope - 'folders' <> r.scope - 'folders' AND o.id < r.id AND o.id > least(l.id, (
+            SELECT min(e.id) FROM (
+              SELECT e.id, e.scope FROM ferry.sync_runs e
+              WHERE e.account = r.account AND e.resource = r.resource AND e.status IN ('succeeded', 'partial', 'held') AND e.id < r.id
+              ORDER BY e.id DESC LIMIT 20
+            ) e WHERE e.scope = r.scope)))
       FROM (
         SELECT e.id FROM ferry.sync_runs e
         WHERE e.account = r.account AND e.resource = r.resource AND e.scope -> 'folders' = r.scope -> 'folders'
@@ -354,8 +359,45 @@ SELECT ferry_internal.describe_columns('ferry_internal.complete_runs', 'ferry.sy
 COMMENT ON COLUMN ferry_internal.complete_runs.inventory IS 'alert-rules or mcp-servers.';
 COMMENT ON COLUMN ferry_internal.complete_runs.folders IS 'The folders that it listed, as JSON; 0 stands for all.';
 COMMENT ON COLUMN ferry_internal.complete_runs.applied_at IS 'When what it read became visible.';
-COMMENT ON COLUMN ferry_internal.complete_runs.knows_absent IS 'Whether a run before it had the same scope, and none since then saw other rows: else it removed nothing.';
+COMMENT ON COLUMN ferry_internal.complete_runs.knows_absent IS 'Whether a run before it had the same scope, and none since then, nor between the last ones of this scope, saw other rows: else it removed nothing.';
 COMMENT ON COLUMN ferry_internal.complete_runs.is_scheduled IS 'Whether it listed the folders that were set then.';
+--> statement-breakpoint
+-- Of each run that is asked about, the complete readings before it: one for each set of folders that the account's runs list. One look
+-- into the index for each, however long the last of them is ago. Which run knew what was absent is looked for among a thousand: while
+-- workers have different keys, perhaps none did.
+CREATE OR REPLACE FUNCTION ferry_internal.covered_since(runs bigint[])
+RETURNS TABLE (run_id bigint, folders jsonb, since timestamptz, absent_since timestamptz) LANGUAGE sql STABLE AS $$
+  WITH RECURSIVE asked AS MATERIALIZED (
+    SELECT r.id, r.account, r.resource AS inventory FROM ferry.sync_runs r WHERE r.id = ANY ($1)
+  ), scopes AS (
+    SELECT i.account, i.inventory, f.folders FROM (SELECT DISTINCT a.account, a.inventory FROM asked a) i
+    CROSS JOIN LATERAL (
+      SELECT c.folders FROM ferry_internal.complete_runs c WHERE c.account = i.account AND c.inventory = i.inventory
+      ORDER BY c.folders LIMIT 1
+    ) f
+    UNION ALL
+    SELECT s.account, s.inventory, n.folders FROM scopes s
+    CROSS JOIN LATERAL (
+      SELECT c.folders FROM ferry_internal.complete_runs c
+      WHERE c.account = s.account AND c.inventory = s.inventory AND c.folders > s.folders ORDER BY c.folders LIMIT 1
+    ) n
+  )
+  SELECT a.id, s.folders, l.since, k.since FROM asked a
+  JOIN scopes s ON s.account = a.account AND s.inventory = a.inventory
+  CROSS JOIN LATERAL (
+    SELECT least(c.started_at, c.finished_at) AS since FROM ferry_internal.complete_runs c
+    WHERE c.account = a.account AND c.inventory = a.inventory AND c.folders = s.folders AND c.id < a.id
+    ORDER BY c.id DESC LIMIT 1
+  ) l
+  LEFT JOIN LATERAL (
+    SELECT least(c.started_at, c.finished_at) AS since FROM (
+      SELECT c.id, c.started_at, c.finished_at, c.knows_absent FROM ferry_internal.complete_runs c
+      WHERE c.account = a.account AND c.inventory = a.inventory AND c.folders = s.folders AND c.id < a.id ORDER BY c.id DESC LIMIT 1000
+    ) c WHERE c.knows_absent ORDER BY c.id DESC LIMIT 1
+  ) k ON true
+$$;
+
+COMMENT ON FUNCTION ferry_internal.covered_since IS 'When the last complete reading before each of these runs (sync_runs.id) began, for each set of folders that was listed: what a run observed happened after the reading that covers its folder; absent_since: the same for a removal, as the first reading of a scope removes nothing. For around.';
 --> statement-breakpoint
 -- What is known of the begin and the end of an episode: decided here alone, by looks into the primary key of versions. (As EXISTS they
 -- could be hashed: all versions read.) Without settings of its own, Postgres inlines it.
@@ -467,7 +509,7 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
           '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B\u200C\u200E\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0D\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E001F\U000E0080-\U000E0FFF]'),
         -- An emoji may have one: ⚠️ has U+FE0F, and 👩‍💻 U+200D. The flags of England, Scotland and Wales have six.
         CASE WHEN text ~ '[\u200D\uFE0E\uFE0F\U000E0020-\U000E007F]' THEN substring(regexp_replace(text,
-          '\U0001F3F4\U000E0067\U000E0062(?:\U000E0065\U000E006E\U000E0067|\U000E0073\U000E0063\U000E0074|\U000E0077\U000E006C\U000E0073)\U000E007F|[0-9#*]\uFE0F\u20E3|[\u00A9\u00AE\u203C\u2049\u2122\u2139\u2194-\u21AA\u231A-\u23FF\u24C2\u25AA-\u27BF\u2934\u2935\u2B05-\u2B55\u3030\u303D\u3297\u3299\U0001F000-\U0001FAFF][\uFE0E\uFE0F]?(?:\u200D(?=[\u2600-\u27BF\U0001F000-\U0001FAFF]))?',
+          '\U0001F3F4\U000E0067\U000E0062(?:\U000E0065\U000E006E\U000E0067|\U000E0073\U000E0063\U000E0074|\U000E0077\U000E006C\U000E0073)\U000E007F|[0-9#*]\uFE0F\u20E3|[\u00A9\u00AE\u203C\u2049\u2122\u2139\u2194-\u21AA\u231A-\u23FF\u24C2\u25AA-\u27BF\u2934\u2935\u2B05-\u2B55\u3030\u303D\u3297\u3299\U0001F000-\U0001FAFF][\uFE0E\uFE0F]?(?:\u200D(?=[\u2194\u2195\u2600-\u27BF\u2B1B\U0001F000-\U0001FAFF]))?',
           '', 'g') FROM '[\u200D\uFE0E\uFE0F\U000E0020-\U000E007F]') END
       ) END AS hidden
     ) h
@@ -558,8 +600,9 @@ RETURNS TABLE (
       f.next_night - f.night - 1,
       -- Tonight counts as missed an hour after its time.
       floor(extract(epoch FROM now() - f.at - greatest(f.every_night - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
-    -- An account without a freshness target has missed nothing lately. When nights were due at other times, which were is not known.
-    WHERE f.at + n * interval '1 day' >= f.night_since
+    -- An account without a freshness target has missed nothing lately. When nights were due at other times, which were is not known:
+    -- the times of a snapshot from before are not those of today either.
+    WHERE f.at + n * interval '1 day' >= f.night_since + CASE WHEN f.at < f.night_since THEN f.every ELSE 0 END * interval '1 day'
       AND (f.next_night IS NOT NULL OR f.has_target OR f.at > now() - interval '30 days')
       AND CASE WHEN f.weekdays IS NULL THEN n % f.every = 0 ELSE extract(isodow FROM f.night + n) = ANY (f.weekdays) END
   )
@@ -866,17 +909,21 @@ COMMENT ON FUNCTION ferry.blind_spots IS 'Times in which no complete listing was
 -- `ended < 'infinity'` makes Postgres take the index by end: most episodes that began before a moment ended before it too.
 -- In a blind stretch, what fired before it and what fires after it may both have been firing. `unseen`: what the last reading before
 -- the moment did not have, though it is current: its row was quarantined, or its removal held or rejected. A hold that a run ended
--- counted until that run was applied.
+-- counted until that run was applied. Nobody knows either of a folder that was read neither before the moment nor after it.
 CREATE OR REPLACE FUNCTION ferry.firing_at(at timestamptz)
 RETURNS TABLE (
   account text, id numeric(20, 0), name text, folder_id numeric(20, 0), team text, labels jsonb, enabled boolean, began timestamptz,
   ended timestamptz, fired_for interval, known boolean
 ) LANGUAGE sql STABLE SET jit = off AS $$
-  WITH blind AS MATERIALIZED (
+  WITH readings AS MATERIALIZED (
+    SELECT g.*, coalesce(s.folders, '[]') || coalesce(n.folders, '[]') AS folders FROM ferry_internal.readings_between($1, $1) g
+    LEFT JOIN ferry_internal.complete_runs s ON s.id = g.since_run
+    LEFT JOIN ferry_internal.complete_runs n ON n.id = g.run_id
+    WHERE g.inventory = 'alert-rules' AND ferry_internal.expect_history($1)
+  ), blind AS MATERIALIZED (
     SELECT g.account, coalesce(g.since_applied, '-infinity') AS since, coalesce(g.applied_at, 'infinity') AS until
-    FROM ferry_internal.readings_between($1, $1) g
-    WHERE g.inventory = 'alert-rules' AND g.is_blind AND coalesce(g.since_applied, '-infinity') < $1 AND coalesce(g.applied_at, 'infinity') > $1
-      AND ferry_internal.expect_history($1)
+    FROM readings g
+    WHERE g.is_blind AND coalesce(g.since_applied, '-infinity') < $1 AND coalesce(g.applied_at, 'infinity') > $1
   ), firing AS MATERIALIZED (
     SELECT f.account, f.id, f.began, f.ended, true AS known FROM ferry.alert_rule_firings f
     WHERE f.began <= $1 AND f.ended > $1 AND f.ended < 'infinity' AND f.account <> ALL (ARRAY(SELECT b.account FROM blind b))
@@ -907,6 +954,8 @@ RETURNS TABLE (
   )
   SELECT f.account, f.id, v.name, v.folder_id, v.team, v.labels, v.enabled, f.began, f.ended,
     CASE WHEN f.began <= $1 THEN $1 - f.began END, f.known AND u.id IS NULL
+    AND NOT EXISTS (
+      SELECT FROM readings g WHERE g.account = f.account AND NOT g.folders @> '["0"]' AND NOT g.folders @> to_jsonb(v.folder_id::text))
   FROM firing f
   LEFT JOIN unseen u ON u.account = f.account AND u.id = f.id::text
   CROSS JOIN LATERAL (
@@ -917,7 +966,7 @@ RETURNS TABLE (
   ORDER BY f.began, f.account, f.id
 $$;
 
-COMMENT ON FUNCTION ferry.firing_at IS 'The alert rules that were firing at a moment, longest first: as they were then, with the whole episode as observed; fired_for: for how long by then. known is false where nothing complete was read for longer than the freshness target (see around, kind blind): then these fired before or after that time, and nobody knows of the moment itself; and of a rule that the last reading did not have, because its row was quarantined or its removal was held or rejected: it fired before. fired_for is null for a rule that was first seen firing after the moment. Raises an error if the history starts later.';
+COMMENT ON FUNCTION ferry.firing_at IS 'The alert rules that were firing at a moment, longest first: as they were then, with the whole episode as observed; fired_for: for how long by then. known is false where nothing complete was read for longer than the freshness target (see around, kind blind): then these fired before or after that time, and nobody knows of the moment itself; and of a rule that the last reading did not have, because its row was quarantined or its removal was held or rejected, or whose folder was read neither before the moment nor after it: it fired before. fired_for is null for a rule that was first seen firing after the moment. Raises an error if the history starts later.';
 --> statement-breakpoint
 -- How fresh each inventory is, of each account that was ever synced or that a worker is configured to sync. A listing is
 -- complete if its run applied all of it (succeeded, or held), and counts if it is of the folders of the freshness target, or of all.

@@ -3,7 +3,7 @@ import type { Account, Config } from '#src/config.ts'
 import type { ImportAccount } from '#src/imports/context.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
 import type { CallObserver, Operation } from '#src/model/call.ts'
-import type { Limit } from '#src/model/limit.ts'
+import type { Limit, LimitWindow } from '#src/model/limit.ts'
 import { openPlatformClient } from '#src/platform/client.ts'
 import { OPERATIONS } from '#src/platform/operations.ts'
 import type { Throttle } from '#src/platform/throttle.ts'
@@ -59,7 +59,8 @@ export function openAccounts(
  *
  * Operations counted per account: accounts of one `limitGroup` share a key. The others are counted per app_key according
  * to the contract, and per account according to some hints. So there, accounts share a key if they have an app_key or a
- * `limitGroup` in common, directly or through others. Whichever is true, the limit is never exceeded.
+ * `limitGroup` in common, directly or through others, and each is held to the lowest limit of them. Whichever is true, the
+ * limit is never exceeded.
  */
 export function limitsOf(accounts: readonly Account[]): (name: string, operation: Operation) => Limit {
   const byName = new Map(accounts.map(account => [account.name, account]))
@@ -70,12 +71,25 @@ export function limitsOf(accounts: readonly Account[]): (name: string, operation
     const account = byName.get(name)
     if (!account) throw new Error(`no account is called ${name}`)
     const limitKey = keyOf(account, operation)
+    const sharing = accounts.filter(other => keyOf(other, operation) === limitKey)
     return {
       limitKey,
-      windows: operation === 'import-subscribers' ? account.importLimit : account.listLimit,
-      accounts: accounts.filter(other => keyOf(other, operation) === limitKey).map(other => other.name),
+      windows:
+        operation === 'import-subscribers'
+          ? account.importLimit
+          : narrowest(sharing.map(one => one.listLimit)),
+      accounts: sharing.map(other => other.name),
     }
   }
+}
+
+/** What all of these limits allow. */
+function narrowest(limits: readonly (readonly LimitWindow[])[]): LimitWindow[] {
+  const least = new Map<number, number>()
+  for (const { maxCalls, windowMs } of limits.flat()) {
+    least.set(windowMs, Math.min(maxCalls, least.get(windowMs) ?? maxCalls))
+  }
+  return [...least].map(([windowMs, maxCalls]) => ({ maxCalls, windowMs }))
 }
 
 /**

@@ -56,12 +56,15 @@ export function messageOn(removals: Removals, runId: bigint): string | null {
   }
 }
 
+const IN_NEW_SCOPE =
+  'the first run in a new scope removes nothing, nor does one while runs with another key come in between'
+
 function keptInWords({ absent, because }: Extract<Removals, { kind: 'keep' }>): string {
   switch (because) {
     case 'rejected':
       return `${rowsAre(absent)} not listed and kept, because their removal was rejected; \`--accept-removals\` would remove them.`
     case 'new scope':
-      return `${absent} rows stored before were not listed; the first run in a new scope removes nothing.`
+      return `${absent} rows stored before were not listed; ${IN_NEW_SCOPE}.`
     case 'held in another scope':
       return `${rowsAre(absent)} not listed and kept, because they were held with another key or other settings, which may see more. The next sync looks again, and holds what is gone.`
   }
@@ -80,7 +83,7 @@ export function noteOn(removals: Removals): string {
     case 'keep':
       return removals.because === 'rejected'
         ? 'the rows that are not listed would be kept, because their removal was rejected'
-        : 'the first run in a new scope removes nothing'
+        : IN_NEW_SCOPE
     case 'partial':
       return `${removals.why}: nothing would be removed`
     case 'hold':

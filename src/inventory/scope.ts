@@ -1,9 +1,10 @@
 import type { SQL } from 'drizzle-orm'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
-import { and, desc, drizzleOf, eq, gt, inArray, sql } from '#src/db/drizzle.ts'
+import { and, drizzleOf, eq, sql } from '#src/db/drizzle.ts'
+import { findColumn } from '#src/db/rows.ts'
 import type { Inventory } from '#src/model/resource.ts'
-import { COMPLETE_STATUSES } from '#src/model/run.ts'
+import { APPLIED_STATUSES, COMPLETE_STATUSES } from '#src/model/run.ts'
 import { type removalHolds, syncRuns } from './schema.ts'
 
 /** The folder id that stands for every folder the key can view. */
@@ -57,26 +58,39 @@ export function isScopeOf(client: PoolClient, runId: bigint, scope: Scope): Prom
 }
 
 /**
- * Whether a complete listing was applied in this scope, and none since then with another key or other servers: rows that only
- * such a listing has are absent from this one without being gone.
+ * Whether rows that a run of this scope does not list are gone: a complete listing was applied in it before, and no run since
+ * then had another key or other servers, which may see rows that this one does not. Of the last twenty runs none may come
+ * between two of this scope either: while workers have different keys, which of them polls next is left to chance.
+ * `complete_runs.knows_absent` says the same of a run that was applied.
  */
 export async function isScopeKnown(
   client: Pool | PoolClient,
   run: Inventory & { readonly scope: Scope },
 ): Promise<boolean> {
-  const isComplete = and(ofInventory(syncRuns, run), inArray(syncRuns.status, COMPLETE_STATUSES))
-  const [last] = await drizzleOf(client)
-    .select({ id: syncRuns.id })
-    .from(syncRuns)
-    .where(and(isComplete, hadScope(run.scope)))
-    .orderBy(desc(syncRuns.id))
-    .limit(1)
-  const { folders: _, ...sight } = run.scope
-  const sawOthers = sql`${syncRuns.scope} - 'folders' <> ${JSON.stringify(sight)}::jsonb`
-  return last !== undefined && !(await isAnyRun(client, and(isComplete, gt(syncRuns.id, last.id), sawOthers)))
+  const [known = false] = await findColumn(client, z.boolean(), IS_SCOPE_KNOWN, [
+    run.account,
+    run.resource,
+    run.scope,
+    COMPLETE_STATUSES,
+    APPLIED_STATUSES,
+  ])
+  return known
 }
 
-async function isAnyRun(client: Pool | PoolClient, which: SQL | undefined): Promise<boolean> {
+const IS_SCOPE_KNOWN = `
+  select not exists (
+    select from ferry.sync_runs o
+    where o.account = $1 and o.resource = $2 and o.status = any ($5) and o.scope - 'folders' <> $3::jsonb - 'folders'
+      and o.id > least(l.id, (
+        select min(e.id) from (
+          select id, scope from ferry.sync_runs where account = $1 and resource = $2 and status = any ($5)
+          order by id desc limit 20) e
+        where e.scope = $3)))
+  from (
+    select id from ferry.sync_runs where account = $1 and resource = $2 and status = any ($4) and scope = $3
+    order by id desc limit 1) l`
+
+async function isAnyRun(client: PoolClient, which: SQL | undefined): Promise<boolean> {
   const runs = await drizzleOf(client).select({ id: syncRuns.id }).from(syncRuns).where(which).limit(1)
   return runs.length === 1
 }

@@ -1,4 +1,4 @@
-import { CronExpressionParser } from 'cron-parser'
+import { type CronExpression, CronExpressionParser } from 'cron-parser'
 
 export type CronTime = { readonly cron: string; readonly timezone: string }
 
@@ -11,7 +11,17 @@ function parsed({ cron, timezone }: CronTime, from: number) {
 
 /** Returns what gives the times that are named, one after the other, the first after `from` first. */
 export function ticksFrom(time: CronTime, from: number): () => Date {
-  let ticks = parsed(time, from)
+  const ticks = parsed(time, from)
+  return ticks.fields.hour.values.length === HOURS
+    ? ticksOfEveryHour(time, ticks, from)
+    : ticksOfDays(time, from)
+}
+
+const HOURS = 24
+
+/** In an hour that comes twice, the times come twice too. */
+function ticksOfEveryHour(time: CronTime, first: CronExpression, from: number): () => Date {
+  let ticks = first
   let last = from
   return () => {
     try {
@@ -21,6 +31,15 @@ export function ticksFrom(time: CronTime, from: number): () => Date {
       last = tickOfLocalTime(time, last)
       ticks = parsed(time, last)
     }
+    return new Date(last)
+  }
+}
+
+/** Each time once, also where a day has no such hour or has it twice. cron-parser leaves some of them out, as 22:00 in Nuuk. */
+function ticksOfDays(time: CronTime, from: number): () => Date {
+  let last = from
+  return () => {
+    last = tickOfLocalTime(time, last)
     return new Date(last)
   }
 }

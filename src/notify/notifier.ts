@@ -49,6 +49,8 @@ export class Notifier implements AsyncDisposable {
   readonly #senders: readonly Sender[]
   readonly #monitor: Sender | null
   readonly #leader: Leader
+  /** A receiver is told of what happens from then on, whichever worker tells it. */
+  #isRegistered = false
   readonly #watching = new Interval(WATCH_EVERY_MS)
   readonly #beating = new Interval(BEAT_EVERY_MS)
 
@@ -73,13 +75,15 @@ export class Notifier implements AsyncDisposable {
 
   /** Does what is due, if this worker has the lease; returns in how many milliseconds it is worth looking again. */
   async look(): Promise<number> {
-    if (!(await this.#leader.leads())) return Number.POSITIVE_INFINITY
     const { pool, settings, summarizeRules } = this.#context
     const { receivers, timezone } = settings
+    if (!this.#isRegistered) await registerReceivers(pool, receivers)
+    this.#isRegistered = true
+    if (!(await this.#leader.leads())) return Number.POSITIVE_INFINITY
     let nextMs = Number.POSITIVE_INFINITY
     if (receivers.length > 0) {
       if (this.#watching.isDue()) {
-        await registerReceivers(pool, receivers) // before what is raised here
+        await registerReceivers(pool, receivers) // somebody may have removed them
         await watch({ ...this.#context, accounts: await this.#listAccounts() })
       }
       if (await routeEvents({ pool, receivers, timezone, summarizeRules })) nextMs = 0

@@ -52,7 +52,8 @@ export function routeEvents({ pool, receivers, timezone, summarizeRules }: Routi
     )
     const events = found.toSorted((a, b) => Number(BigInt(a.id) - BigInt(b.id)))
     for (const receiver of receivers) {
-      const after = knownAfter.get(receiver.name) ?? 0n
+      const after = knownAfter.get(receiver.name)
+      if (after === undefined) continue
       const wanted = events.filter(event => BigInt(event.id) > after && wants(receiver, event))
       const rules = await dataOfRules(client, receiver, wanted.filter(isOfRules), summarizeRules)
       for (const event of wanted) {

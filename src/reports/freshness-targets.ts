@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { drizzleOf, sql } from '#src/db/drizzle.ts'
-import { findAll, findColumn, type Queryable } from '#src/db/rows.ts'
+import { findAll, type Queryable } from '#src/db/rows.ts'
 import { isAliveInSql } from '#src/db/workers.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { SANDBOX_KEY_SETTING } from '#src/model/settings.ts'
@@ -103,18 +103,26 @@ export function listNightTargets(client: Queryable): Promise<z.infer<typeof Nigh
   )
 }
 
-/** Returns those of `accounts` whose nights were those of today's settings at `night` already. */
-export function listWithSameNights(
+const NightTime = z.object({
+  account: z.string(),
+  /** Null if an earlier version wrote the target, which does not say it. */
+  cron: z.string().nullable(),
+  timezone: z.string(),
+  /** Since when; null if it was always so. */
+  since: z.date().nullable(),
+})
+
+/** Returns when nights are due, by the settings of the worker that has the account, of those that have a target. */
+export function listNightTimes(
   client: Queryable,
   accounts: readonly string[],
-  night: Date,
-): Promise<string[]> {
-  return findColumn(
+): Promise<z.infer<typeof NightTime>[]> {
+  return findAll(
     client,
-    z.string(),
-    `select a.account from unnest($1::text[]) a (account) where not exists (
-       select from ferry.freshness_targets t where t.account = a.account and t.night_since > $2)`,
-    [accounts, night],
+    NightTime,
+    `select distinct on (account) account, nightly_cron as cron, timezone, nullif(night_since, '-infinity') as since
+     from ferry.freshness_targets where account = any ($1) order by account, resource desc`,
+    [accounts],
   )
 }
 

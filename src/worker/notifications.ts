@@ -8,7 +8,7 @@ import { listFailing } from '#src/inventory/runs/failing-runs.ts'
 import type { Notifier, NotifierContext } from '#src/notify/notifier.ts'
 import type { Questions } from '#src/notify/watch.ts'
 import { areAllFresh, listLate, loadFreshness, troubleOf } from '#src/reports/freshness.ts'
-import { listTargetedAccounts, listWithSameNights } from '#src/reports/freshness-targets.ts'
+import { listNightTimes, listTargetedAccounts } from '#src/reports/freshness-targets.ts'
 import { listPausedAccounts } from '#src/schedules/control.ts'
 import { slotAt, type Timing } from '#src/schedules/timing.ts'
 import { NIGHT_GRACE_MS } from './freshness-targets.ts'
@@ -24,7 +24,7 @@ export type NotificationContext = {
   readonly config: { readonly notify: NotifierContext['settings']; readonly proxy: NotifierContext['proxy'] }
 }
 
-/** The rooms that know what is watched. `nightly` says when snapshots are due. */
+/** The rooms that know what is watched. `nightly` says when snapshots are due of accounts whose worker does not. */
 export function questionsOf(nightly: Timing): Questions {
   return {
     areAllFresh,
@@ -44,11 +44,16 @@ export function questionsOf(nightly: Timing): Questions {
     /** A schedule that a person paused misses nothing, nor does one that had another time, or an account that was not there yet. */
     async listMissedNights(client, accounts) {
       const { now } = await readClock(client)
-      const night = slotAt(nightly, new Date(now.getTime() - NIGHT_GRACE_MS))
       const paused = await listPausedAccounts(client, snapshotInventory.name)
-      const due = await listWithSameNights(client, accounts, night)
-      const missed = await listWithoutSnapshot(client, due, night)
-      return missed.filter(account => !paused.includes(account)).map(account => ({ account, night }))
+      const times = await listNightTimes(client, accounts)
+      const due = accounts.flatMap(account => {
+        const { cron = null, timezone = '', since = null } = times.find(one => one.account === account) ?? {}
+        const timing = cron === null ? nightly : { cron, timezone }
+        const night = slotAt(timing, new Date(now.getTime() - NIGHT_GRACE_MS))
+        return paused.includes(account) || (since && since > night) ? [] : { account, night }
+      })
+      const missed = await listWithoutSnapshot(client, due)
+      return due.filter(({ account }) => missed.includes(account))
     },
   }
 }

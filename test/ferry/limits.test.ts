@@ -3,14 +3,14 @@ import { readConfig } from '#src/config.ts'
 import { limitsOf } from '#src/ferry/accounts.ts'
 import { fileHolding } from '#test/support/settings.ts'
 
-type Entry = { name: string; key: string; limitGroup?: string; host?: string }
+type Entry = { name: string; key: string; limitGroup?: string; host?: string; listLimit?: string }
 
 /** The limit keys of accounts, for calls counted by account and for those counted by key. */
 function limitKeys(...entries: Entry[]) {
   const env: Record<string, string> = {}
-  const accounts = entries.map(({ name, key, host = 'a', limitGroup }) => {
+  const accounts = entries.map(({ name, key, host = 'a', ...limits }) => {
     env[`KEY_${name}`] = key
-    return { name, baseUrl: `https://${host}.example.com`, appKeyEnv: `KEY_${name}`, limitGroup }
+    return { name, baseUrl: `https://${host}.example.com`, appKeyEnv: `KEY_${name}`, ...limits }
   })
   const config = readConfig({ ...env, FERRY_ACCOUNTS_FILE: fileHolding({ accounts }) })
   const limitOf = limitsOf(config.accounts)
@@ -18,6 +18,7 @@ function limitKeys(...entries: Entry[]) {
     byAccount: entries.map(({ name }) => limitOf(name, 'list-alert-rules').limitKey),
     imports: entries.map(({ name }) => limitOf(name, 'import-subscribers').limitKey),
     byKey: entries.map(({ name }) => limitOf(name, 'list-mcp-servers').limitKey),
+    windows: entries.map(({ name }) => limitOf(name, 'list-mcp-servers').windows),
     sharing: entries.map(({ name }) => limitOf(name, 'list-alert-rules').accounts),
     sharingKeys: entries.map(({ name }) => limitOf(name, 'list-mcp-servers').accounts),
     hashes: config.accounts.map(account => `key:${account.limitGroup}`),
@@ -91,4 +92,19 @@ test('the limits are those of the account', () => {
     expect(limitOf('default', operation).windows).toEqual([{ maxCalls: 7, windowMs: 1_000 }])
   }
   expect(() => limitOf('nobody', 'list-alert-rules')).toThrow('no account is called nobody')
+})
+
+test('accounts that may be counted together are held to the lowest limit of any of them', () => {
+  const entries = [
+    { name: 'a', key: 'same', host: 'a', listLimit: '50/1s,1000/60s' },
+    { name: 'b', key: 'same', host: 'b', listLimit: '2/1s,20/5m' },
+    { name: 'c', key: 'other', listLimit: '1/1s' },
+  ]
+  const { windows } = limitKeys(...entries)
+  const both = [
+    { maxCalls: 2, windowMs: 1_000 },
+    { maxCalls: 1_000, windowMs: 60_000 },
+    { maxCalls: 20, windowMs: 300_000 },
+  ]
+  expect(windows).toEqual([both, both, [{ maxCalls: 1, windowMs: 1_000 }]])
 })

@@ -74,8 +74,13 @@ test('while two keys take turns, what only one of them sees is not removed', asy
     await syncListed(harness, [ALL], NEW)
     expect(await syncListed(harness, [ONE_LESS])).toMatchObject({ removed: 0, requests: 1 })
   }
-  // Another account's key says nothing of these.
+  // Nor until the other one has not come between for long. Another account's key says nothing of these.
   await syncListed(harness, [ALL], { account: 'other', ...NEW })
+  const [NOT_READ] = rules([40], { broken: 'without an id' })
+  await syncListed(harness, [[...ALL, NOT_READ!]], NEW)
+  for (let run = 1; run <= 19; run++) {
+    expect(await syncListed(harness, [ONE_LESS])).toMatchObject({ removed: 0 })
+  }
   expect(await syncListed(harness, [ONE_LESS])).toMatchObject({ removed: 1 })
 })
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { holdLease, removeLeases } from '#test/support/leases.ts'
 import { addRun } from '#test/support/runs.ts'
 import { openNotifyHarness } from './notify-harness.ts'
 
@@ -29,4 +30,33 @@ test('the worker that tells of what is wrong tells of the accounts of all worker
     { ...late, account: 'removed' },
     { ...late, account: 'removed', state: 'resolved' },
   ])
+})
+
+test('a new receiver is told of what happens while the lease is still that of a lost worker', async () => {
+  await using harness = await openNotifyHarness()
+  await harness.query('delete from ferry.receivers')
+  await harness.raise({ subject: '1' })
+  await holdLease(harness.ferry.pool, 'notify', 'a lost worker')
+  await using first = harness.openNotifier()
+  await first.look()
+  await harness.raise({ subject: '2' }, { import: '2', page: '2', code: 'NoLicense', requestId: 'r2' })
+  await removeLeases(harness.ferry.pool)
+  await using second = harness.openNotifier()
+  await second.look()
+  expect(harness.receiver.messages()).toMatchObject([{ data: { import: '2' } }])
+})
+
+test('a new receiver that could not be recorded at once is not told of what was before', async () => {
+  await using harness = await openNotifyHarness()
+  await harness.query(`delete from ferry.receivers;
+    create function public.refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
+    create trigger refuse before insert on ferry.receivers for each row execute function public.refuse()`)
+  await harness.raise({ subject: '1' })
+  await using notifier = harness.openNotifier()
+  await expect(notifier.look()).rejects.toThrow('not now')
+  await harness.query('drop trigger refuse on ferry.receivers')
+  await notifier.look()
+  await harness.raise({ subject: '2' }, { import: '2', page: '2', code: 'NoLicense', requestId: 'r2' })
+  await notifier.look()
+  expect(harness.receiver.messages()).toMatchObject([{ data: { import: '2' } }])
 })

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { rejectRun } from '#src/inventory/holds/approve.ts'
 import { REPEATED, REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
-import { addRun } from '#test/support/runs.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
+import { addRun, ageRuns } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { insertFiring, insertRuleVersion } from '#test/support/versions.ts'
 
@@ -109,4 +111,35 @@ test('a firing counts from the instant at which it began, and no longer at that 
   expect(await firingAt('2026-01-01T03:11:59.999999Z')).toEqual([])
   expect(await firingAt(began)).toEqual(['disk 00:00:00', 'load 00:00:00'])
   expect(await firingAt(ended)).toEqual(['load 00:08:00'])
+})
+
+test('of a folder that was read neither before a moment nor after it, nobody knows what fired', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, targetMs: 7_200_000, folders: ['5', '6'] }])
+  for (const folders of [['5', '6'], ['5'], ['5'], ['5', '6'], ['0']]) {
+    const scope = { folders, includeAccount: null, keyHash: 'k' }
+    await ageRuns(pool, '1 hour')
+    await addRun(pool, { trigger: 'schedule', scope })
+  }
+  await ageRuns(pool, '5 minutes')
+  const from = new Date(Date.now() - 86_400_000)
+  for (const folder of [5, 6]) {
+    const rule = { id: BigInt(folder), account: 'default', from }
+    await insertRuleVersion(pool, { ...rule, folder, name: 'rule' })
+    await insertFiring(pool, rule)
+  }
+  const knownHoursAgo = async (hours: number) => {
+    const { rows } = await pool.query(
+      `select known from ferry.firing_at(now() - interval '${hours} hours') order by id`,
+    )
+    return rows.map(({ known }) => known)
+  }
+  expect(await Promise.all([3.5, 2.5, 1.5, 0.5, 0].map(knownHoursAgo))).toEqual([
+    [true, true],
+    [true, false],
+    [true, true],
+    [true, true],
+    [true, true],
+  ])
 })

@@ -59,6 +59,7 @@ test.for([
   ['⚠️ Deletes nothing', null],
   ['👩‍💻 for engineers, 👍🏽 and 1️⃣', null],
   ['the ™️ of others, ↔️', null],
+  ['🐈‍⬛, 🐦‍⬛, 🙂‍↔️ and 🙂‍↕️', null],
   ['🏴󠁧󠁢󠁥󠁮󠁧󠁿, 🏴󠁧󠁢󠁳󠁣󠁴󠁿 and 🏴󠁧󠁢󠁷󠁬󠁳󠁿', null],
   ['🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}', 'U+E0067'],
   ['🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}\u{e0064}', 'U+E0064'],

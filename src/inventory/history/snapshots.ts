@@ -67,19 +67,18 @@ export function listLastSnapshots(client: Pool | PoolClient) {
 /** Returns those of `accounts` that were read before `since`, and of which no snapshot was taken from then on. */
 export function listWithoutSnapshot(
   client: Queryable,
-  accounts: readonly string[],
-  since: Date,
+  nights: readonly { readonly account: string; readonly night: Date }[],
 ): Promise<string[]> {
   return findColumn(
     client,
     z.string(),
-    `select a.account from unnest($1::text[]) a (account)
-     where not exists (select from ferry.snapshots s where s.account = a.account and s.taken_at >= $2)
+    `select a.account from unnest($1::text[], $2::timestamptz[]) a (account, night)
+     where not exists (select from ferry.snapshots s where s.account = a.account and s.taken_at >= a.night)
        and (
          select r.started_at from ferry.sync_runs r where r.account = a.account and r.resource = 'alert-rules'
          order by r.id limit 1
-       ) < $2`,
-    [accounts, since],
+       ) < a.night`,
+    [nights.map(({ account }) => account), nights.map(({ night }) => night)],
   )
 }
 

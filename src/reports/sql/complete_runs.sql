@@ -5,8 +5,13 @@ CREATE OR REPLACE VIEW ferry_internal.complete_runs AS
     coalesce((
       SELECT NOT EXISTS (
         SELECT FROM ferry.sync_runs o
-        WHERE o.account = r.account AND o.resource = r.resource AND o.status IN ('succeeded', 'held') AND o.id > l.id AND o.id < r.id
-          AND o.scope - 'folders' <> r.scope - 'folders')
+        WHERE o.account = r.account AND o.resource = r.resource AND o.status IN ('succeeded', 'partial', 'held')
+          AND o.scope - 'folders' <> r.scope - 'folders' AND o.id < r.id AND o.id > least(l.id, (
+            SELECT min(e.id) FROM (
+              SELECT e.id, e.scope FROM ferry.sync_runs e
+              WHERE e.account = r.account AND e.resource = r.resource AND e.status IN ('succeeded', 'partial', 'held') AND e.id < r.id
+              ORDER BY e.id DESC LIMIT 20
+            ) e WHERE e.scope = r.scope)))
       FROM (
         SELECT e.id FROM ferry.sync_runs e
         WHERE e.account = r.account AND e.resource = r.resource AND e.scope -> 'folders' = r.scope -> 'folders'
@@ -23,5 +28,5 @@ SELECT ferry_internal.describe_columns('ferry_internal.complete_runs', 'ferry.sy
 COMMENT ON COLUMN ferry_internal.complete_runs.inventory IS 'alert-rules or mcp-servers.';
 COMMENT ON COLUMN ferry_internal.complete_runs.folders IS 'The folders that it listed, as JSON; 0 stands for all.';
 COMMENT ON COLUMN ferry_internal.complete_runs.applied_at IS 'When what it read became visible.';
-COMMENT ON COLUMN ferry_internal.complete_runs.knows_absent IS 'Whether a run before it had the same scope, and none since then saw other rows: else it removed nothing.';
+COMMENT ON COLUMN ferry_internal.complete_runs.knows_absent IS 'Whether a run before it had the same scope, and none since then, nor between the last ones of this scope, saw other rows: else it removed nothing.';
 COMMENT ON COLUMN ferry_internal.complete_runs.is_scheduled IS 'Whether it listed the folders that were set then.';

@@ -1,5 +1,6 @@
 -- Of each run that is asked about, the complete readings before it: one for each set of folders that the account's runs list. One look
--- into the index for each, however long the last of them is ago.
+-- into the index for each, however long the last of them is ago. Which run knew what was absent is looked for among a thousand: while
+-- workers have different keys, perhaps none did.
 CREATE OR REPLACE FUNCTION ferry_internal.covered_since(runs bigint[])
 RETURNS TABLE (run_id bigint, folders jsonb, since timestamptz, absent_since timestamptz) LANGUAGE sql STABLE AS $$
   WITH RECURSIVE asked AS MATERIALIZED (
@@ -25,9 +26,10 @@ RETURNS TABLE (run_id bigint, folders jsonb, since timestamptz, absent_since tim
     ORDER BY c.id DESC LIMIT 1
   ) l
   LEFT JOIN LATERAL (
-    SELECT least(c.started_at, c.finished_at) AS since FROM ferry_internal.complete_runs c
-    WHERE c.account = a.account AND c.inventory = a.inventory AND c.folders = s.folders AND c.id < a.id AND c.knows_absent
-    ORDER BY c.id DESC LIMIT 1
+    SELECT least(c.started_at, c.finished_at) AS since FROM (
+      SELECT c.id, c.started_at, c.finished_at, c.knows_absent FROM ferry_internal.complete_runs c
+      WHERE c.account = a.account AND c.inventory = a.inventory AND c.folders = s.folders AND c.id < a.id ORDER BY c.id DESC LIMIT 1000
+    ) c WHERE c.knows_absent ORDER BY c.id DESC LIMIT 1
   ) k ON true
 $$;
 

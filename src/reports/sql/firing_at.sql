@@ -1,17 +1,21 @@
 -- `ended < 'infinity'` makes Postgres take the index by end: most episodes that began before a moment ended before it too.
 -- In a blind stretch, what fired before it and what fires after it may both have been firing. `unseen`: what the last reading before
 -- the moment did not have, though it is current: its row was quarantined, or its removal held or rejected. A hold that a run ended
--- counted until that run was applied.
+-- counted until that run was applied. Nobody knows either of a folder that was read neither before the moment nor after it.
 CREATE OR REPLACE FUNCTION ferry.firing_at(at timestamptz)
 RETURNS TABLE (
   account text, id numeric(20, 0), name text, folder_id numeric(20, 0), team text, labels jsonb, enabled boolean, began timestamptz,
   ended timestamptz, fired_for interval, known boolean
 ) LANGUAGE sql STABLE SET jit = off AS $$
-  WITH blind AS MATERIALIZED (
+  WITH readings AS MATERIALIZED (
+    SELECT g.*, coalesce(s.folders, '[]') || coalesce(n.folders, '[]') AS folders FROM ferry_internal.readings_between($1, $1) g
+    LEFT JOIN ferry_internal.complete_runs s ON s.id = g.since_run
+    LEFT JOIN ferry_internal.complete_runs n ON n.id = g.run_id
+    WHERE g.inventory = 'alert-rules' AND ferry_internal.expect_history($1)
+  ), blind AS MATERIALIZED (
     SELECT g.account, coalesce(g.since_applied, '-infinity') AS since, coalesce(g.applied_at, 'infinity') AS until
-    FROM ferry_internal.readings_between($1, $1) g
-    WHERE g.inventory = 'alert-rules' AND g.is_blind AND coalesce(g.since_applied, '-infinity') < $1 AND coalesce(g.applied_at, 'infinity') > $1
-      AND ferry_internal.expect_history($1)
+    FROM readings g
+    WHERE g.is_blind AND coalesce(g.since_applied, '-infinity') < $1 AND coalesce(g.applied_at, 'infinity') > $1
   ), firing AS MATERIALIZED (
     SELECT f.account, f.id, f.began, f.ended, true AS known FROM ferry.alert_rule_firings f
     WHERE f.began <= $1 AND f.ended > $1 AND f.ended < 'infinity' AND f.account <> ALL (ARRAY(SELECT b.account FROM blind b))
@@ -42,6 +46,8 @@ RETURNS TABLE (
   )
   SELECT f.account, f.id, v.name, v.folder_id, v.team, v.labels, v.enabled, f.began, f.ended,
     CASE WHEN f.began <= $1 THEN $1 - f.began END, f.known AND u.id IS NULL
+    AND NOT EXISTS (
+      SELECT FROM readings g WHERE g.account = f.account AND NOT g.folders @> '["0"]' AND NOT g.folders @> to_jsonb(v.folder_id::text))
   FROM firing f
   LEFT JOIN unseen u ON u.account = f.account AND u.id = f.id::text
   CROSS JOIN LATERAL (
@@ -52,4 +58,4 @@ RETURNS TABLE (
   ORDER BY f.began, f.account, f.id
 $$;
 
-COMMENT ON FUNCTION ferry.firing_at IS 'The alert rules that were firing at a moment, longest first: as they were then, with the whole episode as observed; fired_for: for how long by then. known is false where nothing complete was read for longer than the freshness target (see around, kind blind): then these fired before or after that time, and nobody knows of the moment itself; and of a rule that the last reading did not have, because its row was quarantined or its removal was held or rejected: it fired before. fired_for is null for a rule that was first seen firing after the moment. Raises an error if the history starts later.';
+COMMENT ON FUNCTION ferry.firing_at IS 'The alert rules that were firing at a moment, longest first: as they were then, with the whole episode as observed; fired_for: for how long by then. known is false where nothing complete was read for longer than the freshness target (see around, kind blind): then these fired before or after that time, and nobody knows of the moment itself; and of a rule that the last reading did not have, because its row was quarantined or its removal was held or rejected, or whose folder was read neither before the moment nor after it: it fired before. fired_for is null for a rule that was first seen firing after the moment. Raises an error if the history starts later.';

@@ -35,8 +35,9 @@ RETURNS TABLE (
       f.next_night - f.night - 1,
       -- Tonight counts as missed an hour after its time.
       floor(extract(epoch FROM now() - f.at - greatest(f.every_night - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
-    -- An account without a freshness target has missed nothing lately. When nights were due at other times, which were is not known.
-    WHERE f.at + n * interval '1 day' >= f.night_since
+    -- An account without a freshness target has missed nothing lately. When nights were due at other times, which were is not known:
+    -- the times of a snapshot from before are not those of today either.
+    WHERE f.at + n * interval '1 day' >= f.night_since + CASE WHEN f.at < f.night_since THEN f.every ELSE 0 END * interval '1 day'
       AND (f.next_night IS NOT NULL OR f.has_target OR f.at > now() - interval '30 days')
       AND CASE WHEN f.weekdays IS NULL THEN n % f.every = 0 ELSE extract(isodow FROM f.night + n) = ANY (f.weekdays) END
   )
