@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { oldRuns } from '#src/inventory/old-rows.ts'
+import type { Scope } from '#src/inventory/scope.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { DAY_MS, removeOld } from '#test/support/prune.ts'
-import { ageRuns } from '#test/support/runs.ts'
+import { addRun, ageRuns } from '#test/support/runs.ts'
 import { currentIds, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
 
 const NEVER = new AbortController().signal
@@ -13,9 +14,11 @@ const ONE_LESS = rules(upTo(19))
 const [NAMELESS] = rules([30], { broken: 'without an id' })
 const NEW = { keyHash: 'another key' }
 
-test('a partial run does not make its scope known', async () => {
+test('a failed run or a partial one does not make its scope known', async () => {
   await using harness = await openFerryHarness(SMALL)
   await syncListed(harness, [ALL])
+  const [run] = await harness.query<{ scope: Scope }>('select scope from ferry.sync_runs')
+  await addRun(harness.ferry.pool, { scope: { ...run!.scope, ...NEW }, end: { status: 'failed' } })
   expect(await syncListed(harness, [[...ONE_LESS, NAMELESS!]], NEW)).toMatchObject({ status: 'partial' })
   expect(await syncListed(harness, [ONE_LESS], NEW)).toMatchObject({
     status: 'succeeded',
@@ -74,13 +77,14 @@ test('while two keys take turns, what only one of them sees is not removed', asy
     await syncListed(harness, [ALL], NEW)
     expect(await syncListed(harness, [ONE_LESS])).toMatchObject({ removed: 0, requests: 1 })
   }
-  // Nor until the other one has not come between for long. Another account's key says nothing of these.
-  await syncListed(harness, [ALL], { account: 'other', ...NEW })
+  // Nor until the other one has not come between for long.
   const [NOT_READ] = rules([40], { broken: 'without an id' })
   await syncListed(harness, [[...ALL, NOT_READ!]], NEW)
   for (let run = 1; run <= 19; run++) {
     expect(await syncListed(harness, [ONE_LESS])).toMatchObject({ removed: 0 })
   }
+  // Another account's key says nothing of these.
+  await syncListed(harness, [ALL], { account: 'other', ...NEW })
   expect(await syncListed(harness, [ONE_LESS])).toMatchObject({ removed: 1 })
 })
 
