@@ -48,6 +48,18 @@ test.for([
   expect(mistakes).not.toMatch(/canary|Y2FuYXJ5/)
 })
 
+test('a wrong secret is answered with a command that makes a right one', () => {
+  const wrong = 'whsec_Y2FuYXJ5'
+  const [mistake = ''] = mistakesOf({ ...URL_SET, FERRY_WEBHOOK_SECRET: wrong })
+  expect(mistake).toBe(
+    'FERRY_WEBHOOK_SECRET: is not a webhook secret; write whsec_ and 24 to 64 bytes in base64: echo "whsec_$(openssl rand -base64 32)"',
+  )
+  const ofBytes = (length: number) => `whsec_${Buffer.alloc(length, 7).toString('base64')}`
+  const mistakes = (length: number) => mistakesOf({ ...URL_SET, FERRY_WEBHOOK_SECRET: ofBytes(length) })
+  for (const length of [24, 32, 64]) expect(mistakes(length), `${length}`).toEqual([])
+  for (const length of [23, 65]) expect(mistakes(length), `${length}`).toEqual([mistake])
+})
+
 test('plain http is allowed to this machine, and elsewhere if FERRY_ALLOW_HTTP says so', () => {
   const url = 'http://hooks.internal/ferry'
   expect(readConfig({ FERRY_WEBHOOK_URL: 'http://localhost:9/x' }).notify.receivers).toHaveLength(1)

@@ -113,7 +113,7 @@ describe('DATABASE_URL', () => {
     ['tcp_user_timeout', [], ['1000']],
     ['replication', ['false'], ['database', 'true']],
     ['gssencmode', ['prefer', 'disable'], ['require']],
-    ['sslmode', ['require', 'disable', 'verify-full'], ['prefer', 'allow', 'on']],
+    ['sslmode', ['require', 'disable', 'verify-full'], ['prefer', 'allow', 'on', '', 'DISABLE']],
     ['requiressl', [], ['1']],
     ['sslnegotiation', ['postgres'], ['direct']],
     ['sslcompression', ['0'], ['1']],

@@ -60,3 +60,34 @@ test('calls are kept for longer than a limit counts them, also if the clock of t
     ])
   }
 })
+
+test('spaces around a value and the end of its line are no part of it', () => {
+  const settings = {
+    FERRY_FOLDERS: '7,12',
+    FERRY_PAGE_LIMIT: '50',
+    FERRY_POLL_EVERY: '20s',
+    FERRY_MCP_POLL_EVERY: '5m',
+    FERRY_NIGHTLY_CRON: '15 2 * * 1-5',
+    FERRY_TIMEZONE: 'Europe/Kyiv',
+    FERRY_CATCH_UP: '3h',
+    FERRY_IMPORT_LIMIT: '1/1s,10/60s',
+    FERRY_LIST_LIMIT: '5/1s',
+    FERRY_ARRIVAL_BOUND: '900ms',
+    FERRY_IMPORT_BATCH: '100',
+    FERRY_REQUEST_TIMEOUT: '7s',
+    FERRY_WORKER_CONCURRENCY: '2',
+    FERRY_KNOWN_ROWS: '1000',
+    FERRY_REMOVAL_GUARD: '3,5%',
+    FERRY_KEEP_VERSIONS: '30d',
+    FERRY_KEEP_CALLS: 'forever',
+    FERRY_HTTP_PORT: '8080',
+    FERRY_HTTP_HOST: '0.0.0.0',
+    FERRY_HTTP_HOSTS: 'ferry.internal,ferry',
+  }
+  const around = Object.entries(settings).map(([name, value]) => [name, `\t ${value} \r\n`])
+  expect(readConfig(Object.fromEntries(around))).toEqual(readConfig(settings))
+  expect(mistakesOf({ FERRY_POLL_EVERY: ' 60 \n', FERRY_LIST_LIMIT: ' 5/597h \n' })).toEqual([
+    'FERRY_POLL_EVERY: " 60 \\n" is not a duration; write a number above 0 and its unit: 500ms, 60s, 5m or 6h',
+    'FERRY_LIST_LIMIT: " 5/597h \\n" has too long a window; write 590h or less',
+  ])
+})

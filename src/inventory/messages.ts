@@ -64,7 +64,7 @@ function keptInWords({ absent, because }: Extract<Removals, { kind: 'keep' }>): 
     case 'rejected':
       return `${rowsAre(absent)} not listed and kept, because their removal was rejected; \`--accept-removals\` would remove them.`
     case 'new scope':
-      return `${absent} rows stored before were not listed; ${IN_NEW_SCOPE}.`
+      return `${counted(absent, 'row')} stored before ${absent === 1 ? 'was' : 'were'} not listed; ${IN_NEW_SCOPE}.`
     case 'held in another scope':
       return `${rowsAre(absent)} not listed and kept, because they were held with another key or other settings, which may see more. The next sync looks again, and holds what is gone.`
   }

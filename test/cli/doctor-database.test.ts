@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest'
+import { randomBytes } from 'node:crypto'
+import { expect, inject, test } from 'vitest'
 import { loadInstallation } from '#src/db/installation.ts'
+import { onServer, withDatabase } from '#test/support/database.ts'
 import { openCli } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 
@@ -49,4 +51,32 @@ test('another database than the one Ferry knew is told before and after it was n
   expect(await examine()).toMatchObject([{ found: expect.stringContaining('; 1 import was held.') }])
   await cli.query(`update ferry.database_changes set noticed_at = now() - interval '7 days 1 hour'`)
   expect(await examine()).toMatchObject([{ status: 'ok' }])
+})
+
+test('a check that fails is a finding, and those after it are made all the same', async () => {
+  await using cli = await openCli()
+  await using opened = new AsyncDisposableStack()
+  const url = new URL(cli.databaseUrl)
+  const role = `ferry_test_${randomBytes(4).toString('hex')}`
+  const asSuperuser = (statement: string) =>
+    onServer(withDatabase(inject('database').superuserUrl, url.pathname.slice(1)), statement)
+  await asSuperuser(`create role ${role} login password 'p' in role ${url.username}`)
+  opened.defer(() => asSuperuser(`drop role ${role}`))
+  await asSuperuser('revoke execute on function has_sequence_privilege(oid, text) from public')
+  for (const table of ['database_changes', 'removal_holds'])
+    await cli.query(`alter table ferry.${table} rename to no_${table}`)
+  const owned = Object.assign(url, { username: role, password: 'p' })
+  const ended = await cli.ferryRun('doctor --json', { ...NO_ACCOUNT, DATABASE_URL: owned.href })
+  const made = jsonLines(ended).filter(({ check }) => check !== 'locks')
+  expect(made.map(({ check, status, found }) => [check, status === 'fail' && found])).toEqual([
+    ['configuration', 'no platform account is configured'],
+    ['postgres', false],
+    ['rights', 'permission denied for function has_sequence_privilege'],
+    ['reader', false],
+    ['database', 'relation "ferry.database_changes" does not exist'],
+    ['connections', false],
+    ['holds', 'relation "ferry.removal_holds" does not exist'],
+    ...['imports', 'inventories', 'schedules', 'workers', 'clock', 'queue'].map(check => [check, false]),
+  ])
+  expect(ended).toMatchObject({ code: 2, stderr: '' })
 })

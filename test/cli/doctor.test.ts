@@ -2,6 +2,7 @@ import { describe, expect, inject, test } from 'vitest'
 import { onServer, withDatabase } from '#test/support/database.ts'
 import { openTestRedis, testRedisUrl } from '#test/support/redis.ts'
 import { dropRole } from '#test/support/roles.ts'
+import { examine } from './examine.ts'
 import { accountsFile, type Cli, openCli } from './open-cli.ts'
 import { jsonLines, runFerryHere } from './run-ferry.ts'
 
@@ -100,6 +101,22 @@ describe('ferry doctor', () => {
     expect(code).toBe(4)
     expect(stdout).toMatch(/^FAIL {2}platform +account default: .*Unauthorized.*request_id/m)
     expect(stdout).toContain('Check the app_key of account default (FERRY_APP_KEY)')
+  })
+
+  test.for([
+    [
+      'the platform refuses the key with a code that is new',
+      { kind: 'error', code: 'Novel', status: 403 },
+      4,
+    ],
+    ['a gateway refuses the key', { kind: 'html', status: 403 }, 1],
+    ['the platform fails', { kind: 'error', code: 'InternalError' }, 1],
+  ] as const)('if %s it exits so: %o', async ([, fault, expected]) => {
+    await using cli = await openCli()
+    cli.sandbox.state.inject(fault, { operation: 'list-alert-rules' })
+    const { code, lines } = await examine(cli, 'platform')
+    expect(lines.map(({ status }) => status)).toEqual(['ok', 'fail'])
+    expect(code).toBe(expected)
   })
 
   test('names limits that the platform closed, at once, and calls none of them again', async () => {

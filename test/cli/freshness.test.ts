@@ -108,14 +108,33 @@ test('a worker targets when it starts, by its settings', async () => {
   await using worker = cli.ferryStart('worker --json', {
     FERRY_POLL_EVERY: '20s',
     FERRY_LIST_LIMIT: '50/1s,1000/60s',
+    FERRY_FOLDERS: '7,12',
+    FERRY_TIMEZONE: 'Asia/Kathmandu',
+    FERRY_KEEP_RUNS: '7d',
   })
   await worker.printed('"pid"')
   const rows = await cli.query(
-    'select account, resource, target::text from ferry.freshness_targets order by 2',
+    `select account, resource, schedule, target::text, night::text, nightly_cron, weekdays, timezone, folders, runs_kept::text, key_setting
+     from ferry.freshness_targets order by 2`,
   )
+  const same = {
+    account: 'default',
+    night: '25:00:00',
+    nightly_cron: '30 3 * * *',
+    weekdays: [1, 2, 3, 4, 5, 6, 7],
+    timezone: 'Asia/Kathmandu',
+    runs_kept: '168:00:00',
+    key_setting: 'FERRY_APP_KEY',
+  }
   expect(rows).toEqual([
-    { account: 'default', resource: 'alert-rules', target: '00:01:00' },
-    { account: 'default', resource: 'mcp-servers', target: '00:45:00' },
+    {
+      ...same,
+      resource: 'alert-rules',
+      schedule: 'poll-alert-rules',
+      target: '00:01:00',
+      folders: ['12', '7'],
+    },
+    { ...same, resource: 'mcp-servers', schedule: 'poll-mcp-servers', target: '00:45:00', folders: null },
   ])
   const limits = 'select operation, calls_per_minute as allowed from ferry.platform_limits order by operation'
   expect(await cli.query(limits)).toEqual([

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Pool } from 'pg'
 import { pino } from 'pino'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { HEARTBEAT_FILE, Heartbeat } from '#src/cli/heartbeat.ts'
 import { readConfig } from '#src/config.ts'
 import { openDatabase } from '#src/db/pool.ts'
@@ -37,6 +37,29 @@ test('a heartbeat has given its lease up once the file is there, so that the nex
   await using _ = new Heartbeat({ pool, config, holder: 'test', log })
   await waitFor(() => existsSync(join(config.dataDir, HEARTBEAT_FILE)), { what: 'a heartbeat' })
   expect((await leasesOf(pool)).map(({ name }) => name)).toEqual(['alive:other'])
+})
+
+test('a heartbeat is repeated for as long as the worker runs, and no longer', async () => {
+  await using database = await openTestDatabase()
+  const config = readConfig({ FERRY_DATA_DIR: await directory() })
+  await using opened = openDatabase(database.url, log)
+  await opened.pool.query('select')
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const path = join(config.dataDir, HEARTBEAT_FILE)
+  const heartbeat = new Heartbeat({ pool: opened.pool, config, holder: 'test', log })
+  expect(vi.getTimerCount()).toBe(1)
+  const nextBeat = () => {
+    vi.advanceTimersByTime(20_000)
+    return existsSync(path)
+  }
+  for (let beat = 1; beat <= 4; beat++) {
+    await waitFor(nextBeat, { what: `heartbeat ${beat}` })
+    await rm(path)
+  }
+  await heartbeat[Symbol.asyncDispose]()
+  expect(vi.getTimerCount()).toBe(0)
+  expect(existsSync(path)).toBe(false)
 })
 
 test('one that does not reach Postgres has no heartbeat, and goes on', async () => {

@@ -1,10 +1,14 @@
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { confirmImport } from '#src/imports/control/decide.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { directory, open, PAGE, people, subscribed } from './import-files.ts'
 import { accountsFile } from './open-cli.ts'
+import { jsonLines, startFerry } from './run-ferry.ts'
 import { canOpenTerminal, inTerminal } from './terminal.ts'
+
+const INTERRUPT = fileURLToPath(new URL('interrupt-when-shown.ts', import.meta.url))
 
 describe('what cannot be imported', () => {
   test('is refused before anything is read, sent or stored', async () => {
@@ -56,6 +60,21 @@ describe('what cannot be imported', () => {
     expect((await ferry.ended).code).toBe(130)
     expect(await cli.query('select from ferry.imports')).toEqual([])
     expect(await cli.query('select from ferry.import_recipients')).toEqual([])
+  })
+
+  test('Ctrl-C while it is shown what was read discards that, also with --yes', async () => {
+    await using cli = await open()
+    const args = ['import', people(3), ...PAGE.split(' '), '--yes', '--json']
+    const env = { ...cli.env, FERRY_TEST_INTERRUPT_AT: '"staged"' }
+    await using ferry = startFerry(args, env, ['--import', INTERRUPT])
+    const ended = await ferry.ended
+    expect(ended).toMatchObject({
+      code: 130,
+      stderr: 'ferry: nothing was sent; the rows that were read were discarded\n',
+    })
+    expect(jsonLines(ended)).toMatchObject([{ staged: {} }, { import: null, status: 'staging', pending: 3 }])
+    expect(await cli.query('select from ferry.imports')).toEqual([])
+    expect(subscribed(cli)).toBe(0)
   })
 })
 

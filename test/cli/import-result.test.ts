@@ -45,6 +45,7 @@ test.each([
   ['is paused because of a refusal', outcome({ status: 'paused', sent: 4, pending: 6 }, REFUSED), 4],
   ['was cancelled', outcome({ status: 'cancelled', sent: 4, pending: 6 }), 1],
   ['has counts that do not add up', outcome({ sent: 9 }), 1],
+  ['has more rows in its counts than were read', outcome({ sent: 12 }), 1],
 ])('an import that %s', (_, of, code) => {
   expect(exitCodeOf(of)).toBe(code)
 })

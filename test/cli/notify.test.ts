@@ -52,6 +52,7 @@ test('notify test tries each receiver, or the one that is named', async () => {
     JSON.stringify({
       receivers: [
         { name: 'ops', url: receiver.url, secretEnv: 'OPS_SECRET' },
+        { name: 'ops-eu', url: receiver.url },
         { name: 'dead', url: 'http://127.0.0.1:9/canary' },
       ],
     }),
@@ -61,14 +62,22 @@ test('notify test tries each receiver, or the one that is named', async () => {
   expect(both.code).toBe(1)
   expect(jsonLines(both)).toMatchObject([
     { receiver: 'ops', delivered: true, signed: true },
+    { receiver: 'ops-eu', delivered: true, signed: false },
     { receiver: 'dead', delivered: false, signed: false },
   ])
-  expect(await cli.ferryRun('notify test ops', env)).toMatchObject({
+  const one = await cli.ferryRun('notify test ops', env)
+  expect(one).toEqual({
     code: 0,
-    stdout: expect.stringContaining('ops: '),
+    signal: null,
+    stdout: `ops: the receiver accepted the test message (HTTP 200).\nIts id is ${receiver.received.at(-1)?.headers['webhook-id']}.\n`,
+    stderr: '',
   })
-  const unknown = await cli.ferryRun('notify test opps', env)
-  expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('did you mean ops?') })
+  expect(receiver.received).toHaveLength(3)
+  for (const name of ['opps', 'op']) {
+    const unknown = await cli.ferryRun(`notify test ${name}`, env)
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('did you mean ops?') })
+  }
+  expect(receiver.received).toHaveLength(3)
   expect(both.stdout + both.stderr).not.toContain('canary')
 })
 

@@ -24,6 +24,28 @@ test('changes and what happened at a moment name the account once there are seve
   expect(await linesOf('at 1m')).toMatch(/ default$/m)
 })
 
+test('rules of several accounts that fired at a moment are named with their account, though nothing else happened', async () => {
+  await using cli = await openCli({ rules: 0, servers: 0 })
+  const { pool } = cli.ferry
+  for (const account of ['default', 'other']) {
+    await insertRuleVersion(pool, { account, id: '1', name: `of ${account}`, from: '2026-01-01' })
+    await insertFiring(pool, { account, id: '1', from: new Date(Date.now() - 7_200_000) })
+  }
+  const { stdout } = await cli.ferryRun('at 30m --around 1m')
+  expect(stdout.replaceAll(/\d{4}-\d\d-\d\d [\d:]{8}Z/g, 'THEN')).toBe(
+    [
+      'Firing at THEN',
+      'rule        for         since                 until  team  state   account',
+      'of default  1 h 30 min  THEN               firing  default',
+      'of other    1 h 30 min  THEN               firing  other',
+      '',
+      '1 min before and after, as observed',
+      'Nothing happened.',
+      '',
+    ].join('\n'),
+  )
+})
+
 test('a run whose calls were removed for their age is not said to have made none', async () => {
   await using cli = await openCli({ rules: 1, servers: 0 })
   const { run } = await cli.sync()

@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { describe, expect, inject, test } from 'vitest'
 import { migrate } from '#src/db/migrate.ts'
 import { openDatabase } from '#src/db/pool.ts'
-import { MIGRATION_LOCK } from '#src/db/run-migrations.ts'
+import { MIGRATION_LOCK, readMigrations } from '#src/db/run-migrations.ts'
 import { DatabaseIsNewer } from '#src/db/schema-errors.ts'
 import { onServer, openEmptyDatabase, withDatabase } from '#test/support/database.ts'
 import { dropRole } from '#test/support/roles.ts'
@@ -142,6 +142,28 @@ describe('while another process migrates', () => {
     expect(await migrate(store.url)).toBe(0)
     holder.release(true)
   })
+})
+
+test('after each migration, however long it took, the next one is waited for as long as the first', async () => {
+  await using database = await openEmptyDatabase()
+  const { url, client } = database
+  // The first migration takes longer than the wait; whatever comes next finds a table locked, once.
+  await client.query(`
+    create sequence public.naps; create sequence public.locks;
+    create function public.hold_up() returns event_trigger language plpgsql as $$ begin
+      if to_regclass('ferry.migrations') is null then return; end if;
+      if not exists (select from ferry.migrations) then
+        if nextval('public.naps') = 1 then perform pg_sleep(1.2); end if;
+      elsif nextval('public.locks') = 1 then raise 'planted' using errcode = 'lock_not_available'; end if;
+    end $$`)
+  await onServer(
+    withDatabase(inject('database').superuserUrl, new URL(url).pathname.slice(1)),
+    'create event trigger hold_up on ddl_command_start execute function public.hold_up()',
+  )
+  expect(await migrate(url, 'update', { waitMs: 1_000 })).toBe((await readMigrations()).length)
+  expect((await client.query(`select nextval('public.locks') > 2 as was_locked`)).rows).toEqual([
+    { was_locked: true },
+  ])
 })
 
 test.each([

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { answeringWithin, asTransactions, inTransaction, openDatabase, readWithin } from '#src/db/pool.ts'
+import type { WatchedClient } from '#src/db/watched-client.ts'
 import { joinReader, prepareReader, READER } from '#src/reports/reader-role.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
@@ -40,4 +41,22 @@ test('whatever reads on a pool for readers does so as their role, writes nothing
   expect(shorter.rows).toEqual([{ ...reading, within: '1500ms' }])
   const asOwner = await readWithin(own.pool, 1_500.4, client => client.query(HOW))
   expect(asOwner.rows).toMatchObject([{ readOnly: 'on', within: '1500ms' }])
+})
+
+test('a connection has the facts of the transaction that is open on it, and none once that has ended in any way', async () => {
+  await using database = await openTestDatabase()
+  await using only = openDatabase(database.url, pino({ level: 'silent' }), { poolSize: 1 })
+  const factsAfter = async (last: string) => {
+    let watched: unknown
+    const work = inTransaction(only.pool, async client => {
+      watched = client
+      const { rows } = await client.query('select pg_backend_pid() as pid, now()::text as began')
+      expect(client).toMatchObject({ transaction: rows[0] })
+      await client.query(last)
+    })
+    await work.catch(() => {})
+    return (watched as WatchedClient).transaction
+  }
+  expect(await factsAfter('select 1')).toBeNull()
+  expect(await factsAfter('select 1 / 0')).toBeNull()
 })

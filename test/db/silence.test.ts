@@ -47,6 +47,18 @@ test.concurrent('a short statement on a silent connection fails, and the next on
   await harness.pool.query('select 1')
 })
 
+test.concurrent('a silent connection whose process on the server is gone is cut too', async () => {
+  await using harness = await setup()
+  const { rows } = await harness.pool.query('select pg_backend_pid() as pid')
+  failOver(harness.proxy)
+  await harness.direct.query('select pg_terminate_backend($1, 5000)', [rows[0].pid])
+  await expect(harness.pool.query('select 1')).rejects.toMatchObject({
+    name: 'PostgresUnavailable',
+    message: expect.stringContaining('went silent and was cut; the server is not working on it'),
+  })
+  await harness.pool.query('select 1')
+})
+
 test.concurrent('a transaction on a silent connection fails, and the server releases its locks', async () => {
   await using harness = await setup()
   const lease = await acquireLease(harness.pool, 'a', 'worker', log)
@@ -119,6 +131,8 @@ test.concurrent('a long statement is not cut, and neither is one that waits for 
   await using harness = await setup()
   await harness.direct.query('create table public.locked (line text)')
   await harness.direct.query('begin; lock table public.locked')
+  // By the same connection, after a transaction whose facts say nothing of the statement.
+  await inTransaction(harness.pool, client => client.query('select 1'))
   const sleeping = harness.pool.query("select pg_sleep(30), 'awake' as state")
   const waiting = inTransaction(harness.pool, async client => {
     await client.query("insert into public.locked values ('waited')")

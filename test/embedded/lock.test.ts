@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { loadPassword } from '#src/embedded/cluster.ts'
 import { withDirectoryLock } from '#src/embedded/lock.ts'
+import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
 
 async function setup() {
   const directory = await mkdtemp(join(tmpdir(), 'ferry-lock-'))
@@ -70,6 +71,20 @@ test('a signal ends the wait for a lock at once, whoever holds it', async () => 
   const waiting = lock(stop.signal)
   stop.abort(new Error('told to stop'))
   await expect(waiting).rejects.toThrow('told to stop')
+})
+
+test('a signal ends the wait to open a Postgres that another process opens or closes', async () => {
+  const { directory, lock, hold } = await setup()
+  await lock()
+  hold()
+  const stop = new AbortController()
+  const opening = openEmbeddedPostgres({
+    dataDir: directory,
+    log: pino({ level: 'silent' }),
+    signal: stop.signal,
+  })
+  stop.abort(new Error('told to stop'))
+  await expect(opening).rejects.toThrow('told to stop')
 })
 
 test('whoever waits is told who holds the lock', async () => {

@@ -4,6 +4,7 @@ import {
   chown,
   mkdir,
   mkdtemp,
+  readdir,
   readFile,
   rename,
   rm,
@@ -158,6 +159,20 @@ test.skipIf(!OTHER)(
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to do') })
   },
 )
+
+test('files that an upgrade has made beside their place, and was cut off before it put them there, are used', async () => {
+  await using place = await openEmbeddedHarness()
+  {
+    await using postgres = await place.open()
+    await ask(postgres.url, "create table notes as select 'kept' as note")
+  }
+  const home = await place.home()
+  await rename(home, `${home}.new`)
+  expect(isPostgresIn(place.dataDir)).toBe(true)
+  await using postgres = await place.open()
+  expect(await ask(postgres.url, 'select note from notes')).toBe('kept')
+  expect((await readdir(dirname(home))).filter(name => name.startsWith('postgres'))).toEqual(['postgres'])
+})
 
 test('a Postgres of your own is not the embedded one', async () => {
   const refused = await runFerry(['embedded', 'upgrade'], { DATABASE_URL: 'postgres://127.0.0.1:1/x' })

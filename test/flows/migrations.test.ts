@@ -78,10 +78,13 @@ test('an index that was built and not recorded is kept', async () => {
   expect((await store.pool.query("select 'ferry.leases_planted'::regclass::oid as oid")).rows).toEqual(rows)
 })
 
-test('what readers of one account need is dropped all the same, and they see what is left', async () => {
+test('what readers of one account need is dropped all the same, and they see what is left; views of others stay', async () => {
   using newer = makeNewerFerry({ sql: 'DROP TABLE ferry.contract_drift;\n' })
   await using store = await openTestStore()
   expect(await prepareAccountReader(store.pool, 'default')).toMatchObject({ status: 'ready' })
+  await store.pool.query(
+    'create schema ferry_reader_of_others create view ferry_reader_of_others.mine as select 1 as one',
+  )
   await using migrating = migrateWith(newer, store.url)
   expect(jsonLines(await migrating.ended)).toMatchObject([
     { migrations: 1, readersOf: [{ role: 'ferry_reader_default', status: 'ready' }] },
@@ -90,6 +93,7 @@ test('what readers of one account need is dropped all the same, and they see wha
     `select relname from pg_class where relnamespace = 'ferry_reader_default'::regnamespace and relname in ('audit_log', 'contract_drift')`,
   )
   expect(rows).toEqual([{ relname: 'audit_log' }])
+  expect((await store.pool.query('select * from ferry_reader_of_others.mine')).rows).toEqual([{ one: 1 }])
 })
 
 test('this Ferry works on the schema of the next release, and refuses that of a later one', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
+import { addSnapshot } from '#test/support/snapshots.ts'
 import { ask, openHttpHarness, openTestHttp } from './http-harness.ts'
 
 test('it is 200 while every inventory is within its freshness target, and 503 once one is late', async () => {
@@ -58,6 +59,34 @@ test('one inventory that is late is enough for 503, however fresh the others are
     status: 503,
     json: { fresh: false, inventories: [{ state: 'fresh' }, { state: 'never' }] },
   })
+})
+
+test('the metrics have 1 for an inventory that is fresh, 0 for one that is late, and no instant of what never was', async () => {
+  await using harness = await openHttpHarness()
+  await saveFreshnessTargets(harness.ferry.pool, [
+    { ...FRESHNESS_TARGET, targetMs: 3_600_000 },
+    { ...FRESHNESS_TARGET, resource: 'mcp-servers', folders: null },
+  ])
+  await harness.sync()
+  await addSnapshot(harness.ferry.pool, 'default', '2026-01-03T03:30:00Z')
+  const { samples } = await harness.scrape()
+  const of = (name: string) =>
+    samples
+      .filter(sample => sample.name === name)
+      .map(({ labels, value }) => [Object.values(labels).join(' '), value])
+  expect(of('ferry_inventory_fresh')).toEqual([
+    ['default alert-rules', 1],
+    ['default mcp-servers', 0],
+  ])
+  expect(of('ferry_inventory_freshness_target_seconds')).toEqual([
+    ['default alert-rules', 3_600],
+    ['default mcp-servers', 180],
+  ])
+  expect(of('ferry_inventory_last_complete_timestamp_seconds')).toEqual([
+    ['default alert-rules', expect.closeTo(Date.now() / 1_000, -3)],
+  ])
+  expect(of('ferry_night_target_seconds')).toEqual([['default', 90_000]])
+  expect(of('ferry_snapshot_last_timestamp_seconds')).toEqual([['default', 1_767_411_000]])
 })
 
 test('an inventory without a freshness target is neither fresh nor late in the metrics', async () => {

@@ -12,7 +12,8 @@ test('a request for another host is refused, on every path, with a plain sentenc
     const refused = await ask(http.address + path, { headers: { host: 'evil.example' } })
     expect(refused.status).toBe(421)
     expect(refused.json).toEqual({
-      error: expect.stringMatching(/^This server does not answer for this host name\. /),
+      error:
+        'This server does not answer for this host name. Add the name to FERRY_HTTP_HOSTS if it is yours.',
     })
   }
   for (const host of ['ferry.internal', 'FERRY.internal:80', '[::1]', 'localhost:1']) {

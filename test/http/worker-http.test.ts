@@ -69,6 +69,11 @@ test('where the usual port is taken and none was set, a worker says at which fre
   const runs = async () =>
     readScrape((await ask(`${ready?.http}/metrics`)).text).value('ferry_runs_total', first)
   await expect.poll(runs).toBeGreaterThan(0)
+  const { value } = readScrape((await ask(`${ready?.http}/metrics`)).text)
+  const call = { account: 'default', operation: 'list-alert-rules' }
+  expect(value('ferry_calls_total', { ...call, status: '200', code: 'none' })).toBeGreaterThan(0)
+  expect(value('ferry_call_duration_seconds_count', { operation: call.operation })).toBeGreaterThan(0)
+  expect(value('ferry_limit_wait_seconds_total', call)).toBeGreaterThan(0)
   expect(worker.output.stderr).toContain(
     `Port 3377 is taken, so HTTP is at ${ready?.http}. Set FERRY_HTTP_PORT to choose a port.\n`,
   )

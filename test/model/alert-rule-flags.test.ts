@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { alertRuleFlags } from '#src/model/alert-rule.ts'
 
@@ -29,3 +31,26 @@ test('a cron pattern has five fields and names no zone', () => {
 test('both may be wrong at once', () => {
   expect(flagsOf({ cron_pattern: '@daily', timezone: 'CST' })).toHaveLength(2)
 })
+
+test.each([
+  ['long', 3_000, 10_000],
+  ['short, however many', 70_000, 90],
+])('no memory is kept for schedules and zones that are %s', (_, texts, length) => {
+  const flagsOfMany = alertRuleFlags()
+  const filling = 'x'.repeat(length)
+  flagsOfMany({ cron_pattern: filling, timezone: filling })
+  const before = heapUsed()
+  for (let n = 0; n < texts; n++)
+    flagsOfMany({ cron_pattern: `${filling} ${n}`, timezone: `${filling} ${n}` })
+  expect(heapUsed() - before).toBeLessThan(10_000_000)
+  expect(flagsOfMany({ cron_pattern: '* * * * *', timezone: 'UTC' })).toBeUndefined()
+})
+
+/** In bytes, without garbage. */
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc')
+  const collect: (options: object) => void = runInNewContext('gc')
+  setFlagsFromString('--no-expose-gc')
+  collect({ type: 'major', execution: 'sync' })
+  return process.memoryUsage().heapUsed
+}

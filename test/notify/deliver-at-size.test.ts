@@ -45,13 +45,10 @@ test('a look reads what waits and what is due, however many events there are', a
   const told: string[] = []
   const [receiver] = readConfig({ FERRY_WEBHOOK_URL: 'http://127.0.0.1:1' }).notify.receivers
   if (!receiver) throw new Error('the receiver is not read')
+  const route = () =>
+    routeEvents({ pool: generic, receivers: [receiver], timezone: 'UTC', summarizeRules: async () => [] })
   const look = async () => {
-    await routeEvents({
-      pool: generic,
-      receivers: [receiver],
-      timezone: 'UTC',
-      summarizeRules: async () => [],
-    })
+    await route()
     return deliverPending(
       {
         pool: generic,
@@ -75,4 +72,22 @@ test('a look reads what waits and what is due, however many events there are', a
   expect(await look()).toBeGreaterThan(60_000)
   // At most three times those that wait, for each of the two looks.
   expect((await rowsRead()) - before).toBeLessThan(6 * REFUSED)
+
+  const pagesRead = async () => {
+    await generic.query('select pg_stat_force_next_flush()')
+    const { rows } = await pool.query<{ n: number }>(
+      `select (heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit)::int as n from pg_statio_user_tables
+       where relid = 'ferry.events'::regclass`,
+    )
+    return rows[0]?.n ?? 0
+  }
+  // What began first of all is over.
+  await pool.query(
+    `insert into ferry.events (kind, state, account, subject, data) values ('import.paused', 'resolved', 'default', '1', '{"import":"over"}')`,
+  )
+  const pagesBefore = await pagesRead()
+  await route()
+  expect((await pagesRead()) - pagesBefore).toBeLessThan(200)
+  await look()
+  expect(told).toEqual(['new', 'over'])
 })

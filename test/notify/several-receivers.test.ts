@@ -100,6 +100,36 @@ test('a receiver that is added later gets nothing that happened before, nor that
   expect(imports(second)).toEqual(['new'])
 })
 
+test('of what begins again, those are told that it is over who were told of that beginning, not of an earlier one', async () => {
+  await using harness = await openNotifyHarness()
+  await using first = await openReceiver()
+  await using second = await openReceiver()
+  await know(harness, 'first')
+  const alone = settings({ name: 'first', url: first.url })
+  const both = settings({ name: 'first', url: first.url }, { name: 'second', url: second.url })
+  const happens = async (act: 'raise' | 'resolve', env: Record<string, string>) => {
+    await harness[act]({ subject: 'again' })
+    await using notifier = harness.openNotifier(env)
+    await notifier.look()
+  }
+  const heard = () => [first, second].map(receiver => bodies(receiver).map(({ data }) => data.state))
+  await happens('raise', alone)
+  await happens('resolve', both)
+  expect(heard()).toEqual([['raised', 'resolved'], []])
+  await happens('raise', both)
+  await happens('resolve', both)
+  expect(heard()).toEqual([
+    ['raised', 'resolved', 'raised', 'resolved'],
+    ['raised', 'resolved'],
+  ])
+  await happens('raise', alone)
+  await happens('resolve', both)
+  expect(heard()).toEqual([
+    ['raised', 'resolved', 'raised', 'resolved', 'raised', 'resolved'],
+    ['raised', 'resolved'],
+  ])
+})
+
 test('a digest is one message with what would have been sent one by one, at its time in the time zone', async () => {
   await using harness = await openNotifyHarness()
   await using receiver = await openReceiver()

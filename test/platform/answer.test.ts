@@ -77,24 +77,29 @@ test("a gateway's page may have done everything, unless it is a 429", () => {
   expect([429, 200, 400, 407, 413, 500, 502, 503, 504].map(certain)).toEqual([true, ...Array(8).fill(false)])
 })
 
+/** What is made of an answer to an import. */
+function read(
+  body: object,
+  { requestId = 'of-the-header', httpStatus = 500 }: { requestId?: string; httpStatus?: number } = {},
+) {
+  const call = { account: 'a', operation: 'list-alert-rules', runId: null } as const
+  return readAnswer(
+    {
+      kind: 'answered',
+      permit: { callId: 1n, call, askedAt: momentNow() },
+      httpStatus,
+      headers: { 'content-type': 'application/json', 'service-request-id': requestId },
+      body: Buffer.from(JSON.stringify(body)),
+      answeredAtMs: 0,
+    },
+    ImportData,
+    text => text,
+  )
+}
+
 test('a refusal without a request_id in its body has that of the header', () => {
   const refused = (body: object) => {
-    const verdict = readAnswer(
-      {
-        kind: 'answered',
-        permit: {
-          callId: 1n,
-          call: { account: 'a', operation: 'list-alert-rules', runId: null },
-          askedAt: momentNow(),
-        },
-        httpStatus: 500,
-        headers: { 'content-type': 'application/json', 'service-request-id': 'of-the-header' },
-        body: Buffer.from(JSON.stringify(body)),
-        answeredAtMs: 0,
-      },
-      ImportData,
-      text => text,
-    )
+    const verdict = read(body)
     return verdict.ok ? null : verdict.refusal
   }
   const error = { code: 'InternalError' }
@@ -103,4 +108,20 @@ test('a refusal without a request_id in its body has that of the header', () => 
     requestId: 'of-the-body',
     isPlatforms: true,
   })
+})
+
+test('a request_id in which an address stands is unreadable, from wherever it comes', () => {
+  const idOf = (...of: Parameters<typeof read>) => {
+    const verdict = read(...of)
+    return [verdict.ok, verdict.ok ? verdict.requestId : verdict.refusal.requestId]
+  }
+  const error = { code: 'InternalError' }
+  for (const address of ['ada@example.com', 'r-ada%40example.com', 'r@7']) {
+    expect(idOf({ error }, { requestId: address })).toEqual([false, 'Unreadable'])
+    expect(idOf({ error, request_id: address })).toEqual([false, 'Unreadable'])
+    expect(idOf({ data: {}, request_id: address }, { httpStatus: 200 })).toEqual([true, 'Unreadable'])
+  }
+  const far = `r-${'x'.repeat(2_000)}`
+  expect(idOf({ error }, { requestId: far })).toEqual([false, far.slice(0, 1_000)])
+  expect(idOf({ error }, { requestId: 'r-\0' })).toEqual([false, 'r-␀'])
 })

@@ -33,13 +33,32 @@ test('sessions that the server ends in the moment they are open end no process, 
   await run
 })
 
-/** Sends `FATAL` together with the first `READY` of each session, until it recovers. */
-async function openEndingProxy(url: string) {
+test('a session that is ended in the moment it is open ends no process either if it is the one that listens', async () => {
+  await using database = await openTestDatabase()
+  await migrateQueue({ databaseUrl: database.url, redisUrl: null })
+  await using proxy = await openEndingProxy(database.url, 1)
+  const log = pino({ level: 'silent' })
+  const backend = openBackend({ databaseUrl: proxy.url, redisUrl: null, installation: 'i', log })
+  const worker = backend.openWorker('sync', async () => {}, 1)
+  await worker.waitUntilReady()
+  const run = worker.run()
+  await waitFor(() => proxy.ended() >= 1, { what: 'the session that listens to be ended' })
+  proxy.recover()
+  await waitFor(() => proxy.listens(), { what: 'the worker to listen' })
+  await worker.close()
+  await run
+})
+
+/** Sends `FATAL` together with the first `READY` of each session but the first `spared` ones, until it recovers. */
+async function openEndingProxy(url: string, spared = 0) {
   const target = new URL(url)
   let ended = 0
   let isOver = false
   let listens = false
+  let sessions = 0
   const server = createServer(near => {
+    sessions += 1
+    const isSpared = sessions <= spared
     const far = connect(Number(target.port || 5432), target.hostname)
     near.on('error', () => far.destroy()).on('close', () => far.destroy())
     far.on('error', () => near.destroy()).on('close', () => near.destroy())
@@ -48,7 +67,7 @@ async function openEndingProxy(url: string) {
       far.write(data)
     })
     far.on('data', (data: Buffer) => {
-      if (isOver || data.indexOf(READY) < 0) return void near.write(data)
+      if (isOver || isSpared || data.indexOf(READY) < 0) return void near.write(data)
       ended += 1
       near.end(Buffer.concat([data, FATAL]))
     })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { REPEATED, REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
+import type { RunEnd } from '#src/inventory/runs/ledger.ts'
 import { loadAround } from '#src/reports/around.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { addRun } from '#test/support/runs.ts'
@@ -7,6 +8,8 @@ import { openTestStore } from '#test/support/store.ts'
 import { insertServerVersion } from '#test/support/versions.ts'
 
 /* What happened around a moment, and since when it may have. */
+
+const NOON = '2026-11-01T12:00:00Z'
 
 test('removals held in some folders have been absent since the last reading of these', async () => {
   await using harness = await openFerryHarness({ rules: 30, servers: 0, folders: 1 })
@@ -111,5 +114,40 @@ test('a reading that is under way at a moment ends what is not known of it', asy
   expect(rows).toEqual([
     { since_run: `${first}`, run_id: `${second}`, is_blind: true },
     { since_run: `${second}`, run_id: null, is_blind: true },
+  ])
+})
+
+test('a time of which nothing is known is explained by the last run in it that failed, of its account and inventory', async () => {
+  await using store = await openTestStore()
+  const complete = { status: 'succeeded', appliedAt: NOON } as const
+  const failed = (errorCode: string) => ({ status: 'failed', appliedAt: null, errorCode }) as const
+  const run = (end: Partial<RunEnd>, of = {}) => addRun(store.pool, { ...of, end })
+  await run(failed('Before'))
+  const first = await run(complete)
+  await run(failed('Earlier'))
+  await run({ ...complete, status: 'partial', errorCode: 'Last' })
+  await run(failed('Skipped'))
+  await run(failed('OfServers'), { resource: 'mcp-servers' })
+  await run(failed('OfOther'), { account: 'other' })
+  const second = await run(complete)
+  await run(failed('After'))
+  await store.pool.query(`update ferry.sync_runs set status = 'skipped' where error_code = 'Skipped'`)
+  await store.pool.query(
+    `update ferry.sync_runs set started_at = at, finished_at = at, applied_at = case when applied_at is not null then at end
+     from (select id as run, $1::timestamptz + id * interval '5 min' as at from ferry.sync_runs) t where id = run`,
+    [NOON],
+  )
+  const { rows } = await store.pool.query(
+    `select account, inventory, run_id, after ->> 'error_code' as why from ferry.around($1, '1 day') where kind = 'blind'
+     order by account, inventory, observed_at`,
+    [NOON],
+  )
+  const rules = { account: 'default', inventory: 'alert-rules' }
+  expect(rows).toEqual([
+    { ...rules, run_id: `${first}`, why: 'Before' },
+    { ...rules, run_id: `${second}`, why: 'Last' },
+    { ...rules, run_id: null, why: 'After' },
+    { account: 'default', inventory: 'mcp-servers', run_id: null, why: 'OfServers' },
+    { account: 'other', inventory: 'alert-rules', run_id: null, why: 'OfOther' },
   ])
 })

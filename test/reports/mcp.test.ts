@@ -18,7 +18,7 @@ test('mcp_tools and mcp_by_team show the current servers', async () => {
   await insertServerVersion(store.pool, {
     id: '2',
     name: 'B',
-    from,
+    from: minutesAgo(90),
     team: 7,
     status: 'disabled',
     auth: 'shared',
@@ -37,7 +37,7 @@ test('mcp_tools and mcp_by_team show the current servers', async () => {
   ])
   expect(await ask(store, 'mcp_by_team', 'account team_id servers enabled tools shared last_change')).toEqual(
     [
-      ['a', 7n, 2, 1, 3, 1, from],
+      ['a', 7n, 2, 1, 3, 1, minutesAgo(90)],
       ['a', 0n, 1, 0, 0, 0, minutesAgo(HOUR)],
       ['b', 7n, 1, 0, 1, 0, from],
     ],

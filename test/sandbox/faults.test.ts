@@ -39,6 +39,17 @@ test('an error may have other words, another status, a Retry-After and a code no
   expect(heard.headers.get('retry-after')).toBe('9')
 })
 
+test('an error may have any status that is one of an error, and no other', async () => {
+  await using sandbox = await unlimited()
+  for (const status of [400, 499, 500, 599]) {
+    const { body } = await spoil(sandbox, { kind: 'error', code: 'NoLicense', status })
+    expect(body.error, `${status}`).toMatchObject({ code: 'NoLicense' })
+    expect(sandbox.state.received.at(-1)?.status).toBe(status)
+  }
+  for (const status of [399, 600, 400.5])
+    expect(() => sandbox.state.inject({ kind: 'error', code: 'NoLicense', status }), `${status}`).toThrow()
+})
+
 test('the n-th call of an operation fails, those before and after it do not, nor do other operations', async () => {
   await using sandbox = await unlimited()
   sandbox.state.inject({ kind: 'error', code: 'InternalError' }, { operation: 'list-alert-rules', nth: 2 })

@@ -9,9 +9,9 @@ import { openTestStore, type TestStore } from '#test/support/store.ts'
 const NOON = new Date('2026-11-20T12:00:00Z')
 const ONE = new Date('2026-11-20T13:00:00Z')
 
-async function take(store: TestStore, account: string, slot: Date) {
+async function take(store: TestStore, account: string, slot: Date, schedule = 'poll') {
   const context = { pool: store.pool, holder: 'test', log: pino({ level: 'silent' }) }
-  const lease = await takeSlot(context, { schedule: 'poll', account }, slot, { evenIfPaused: false })
+  const lease = await takeSlot(context, { schedule, account }, slot, { evenIfPaused: false })
   if (!lease) throw new Error('the slot is taken')
   return lease
 }
@@ -33,6 +33,24 @@ test('of several slots that are to be tried again the latest is the open one', a
   const { states } = await loadScheduleStates(store.pool, [{ schedule: 'poll', account: 'one', slot: ONE }])
   const [state] = states
   expect(state?.open?.slot).toEqual(ONE)
+})
+
+test('a slot that is to be tried again is open for its own schedule and account alone', async () => {
+  await using store = await openTestStore()
+  await (await take(store, 'one', NOON, 'night')).end({ to: 'retry after a failure', afterMs: 60_000 })
+  await (await take(store, 'two', ONE)).end({ to: 'retry after a failure', afterMs: 60_000 })
+  const asked = ['one', 'two'].flatMap(account =>
+    ['night', 'poll'].map(schedule => ({ schedule, account, slot: NOON })),
+  )
+  const { states } = await loadScheduleStates(store.pool, asked)
+  const untouched = { paused: false, taken: false, isNew: true, open: null }
+  const open = (slot: Date) => ({ slot, manual: false, freeInMs: expect.closeTo(60_000, -4) })
+  expect(states).toEqual([
+    { paused: false, taken: true, isNew: false, open: open(NOON) },
+    untouched,
+    untouched,
+    { paused: false, taken: false, isNew: false, open: open(ONE) },
+  ])
 })
 
 test('the first look asks for the slots of the time that it is in the database', async () => {

@@ -13,6 +13,22 @@ test('ferry verify exits 0 and says what holds, and changes nothing', async () =
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout.match(/^ok /gm)).toHaveLength(allChecks([]).length)
   expect(stdout).toMatch(/^ok +alert-rules intervals +versions of one alert rule do not overlap/m)
+
+  const startedAtMs = performance.now()
+  const results = jsonLines(await cli.ferryRun('verify --json'))
+  const tookMs = performance.now() - startedAtMs
+  expect(results).toEqual(
+    allChecks([]).map(({ name, holds }) => ({
+      check: name,
+      status: 'ok',
+      holds,
+      broken: 0,
+      durationMs: expect.any(Number),
+    })),
+  )
+  // Each is told the time of its own, to a millisecond.
+  const sumMs = results.reduce((sum, { durationMs }) => sum + Number(durationMs), 0)
+  expect(sumMs).toBeLessThan(tookMs + results.length)
 })
 
 test('a row that breaks a promise is named with what to do, exit 1; of many the first, and --json names all', async () => {

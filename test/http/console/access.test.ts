@@ -58,6 +58,16 @@ test('the read token is sent to sign in for what needs the other one, and comes 
   }
 })
 
+test('who may only look is told which token decides, and where to enter it', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  const { status, text } = await harness.page('/ledger/schedules/prune/*/pause?because=x', READ_TOKEN)
+  expect(status).toBe(403)
+  expect(text).toContain('<h1>Operate token required</h1>')
+  expect(text).toContain(
+    '<p>This page needs the operate token (<code>FERRY_CONSOLE_TOKEN</code>). <a href="/sign-in?to=%2Fledger%2Fschedules%2Fprune%2F*%2Fpause%3Fbecause%3Dx">Sign in with it</a>.</p>',
+  )
+})
+
 test('pages read as the role of readers: what that may not see, no page has', async () => {
   await using harness = await openConsoleHarness()
   expect((await harness.page('/ledger/audit')).status).toBe(200)

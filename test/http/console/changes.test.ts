@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { addRun } from '#test/support/runs.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 import { textOf } from './cells.ts'
@@ -255,6 +256,10 @@ test('says what a wrong value should be in plain words, and that no account has 
   const { pool } = harness.ferry
   await harness.sync()
   await stageRows(pool, { account: 'older', rows: 1 })
+  await addRun(pool, { account: 'synced' })
+  await harness.query(
+    `insert into ferry.snapshots (account, taken_at, status, alert_rules_run, mcp_servers_run) values ('nights', now(), 'succeeded', 1, 1)`,
+  )
   const problem = async (path: string) => textOf((await harness.page(path)).text)
   expect(await problem('/changes?kind=foo')).toContain(
     'The address is wrong: kind: write added or changed or removed or returned or first reading.',
@@ -264,7 +269,7 @@ test('says what a wrong value should be in plain words, and that no account has 
   )
   for (const path of ['/changes', '/imports', '/ledger', '/servers', '/firing', '/ledger/calls']) {
     expect(await problem(`${path}?account=nope`), path).toContain('No account is named nope.')
-    for (const account of ['default', 'older', '']) {
+    for (const account of ['default', 'older', 'synced', 'nights', '']) {
       expect(await problem(`${path}?account=${account}`), path).not.toContain('No account is named')
     }
   }

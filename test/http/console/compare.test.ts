@@ -66,6 +66,33 @@ test('offers the last night against the night before, of each account that has b
   expect(textOf(two)).toContain('Last night against the night before, b')
 })
 
+test('each night that may be chosen has its time in the zone of the settings, its account, and what is unusual about it', async () => {
+  await using harness = await openConsoleHarness({ config: { timezone: 'Europe/Berlin' } })
+  const { pool } = harness.ferry
+  const slot = '2026-01-02T02:30:00Z'
+  const earlier = await addSnapshot(pool, 'a', '2026-01-01T02:30:09Z', { slot: '2026-01-01T02:30:00Z' })
+  const ofB = await addSnapshot(pool, 'b', '2026-01-02T02:59:00Z', { slot, status: 'held' })
+  const byHand = await addSnapshot(pool, 'a', '2026-01-02T09:15:00Z', { status: 'partial' })
+  const last = await addSnapshot(pool, 'a', '2026-01-03T02:30:00Z', { slot: '2026-01-03T02:30:00Z' })
+  const { text } = await harness.page('/changes/compare')
+  const choicesOf = (name: string) => {
+    const [, options = ''] = text.split(`<select name="${name}">`)
+    return [...options.split('</select>')[0]!.matchAll(/<option value="(\d+)"([^>]*)>(.*?)</g)].map(
+      ([, id, chosen, words]) => `${id}${chosen}: ${words}`,
+    )
+  }
+  const choices = (chosen: bigint) =>
+    [
+      [last, '2026-01-03 03:30, a'],
+      [byHand, '2026-01-02 10:15, a, partial, by hand'],
+      [ofB, '2026-01-02 03:30, b, held'],
+      [earlier, '2026-01-01 03:30, a'],
+    ].map(([id, words]) => `${id}${id === chosen ? ' selected' : ''}: ${words}`)
+  expect(text).toContain('From the night (Europe/Berlin)')
+  expect(choicesOf('from')).toEqual(choices(byHand))
+  expect(choicesOf('to')).toEqual(choices(last))
+})
+
 test('compares two moments of all accounts, in pages', async () => {
   await using harness = await openConsoleHarness()
   const { pool } = harness.ferry

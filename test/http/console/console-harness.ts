@@ -75,7 +75,9 @@ export const BOTH_TOKENS: Tokens = { operate: new Secret(OPERATE_TOKEN), read: n
 export function refusedWays(fields: Record<string, string>, foreign: Record<string, string>) {
   const elsewhere = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
   const operating = bearing(OPERATE_TOKEN)
+  const { token: _, ...tokenless } = fields
   return [
+    { sent: tokenless, headers: operating },
     { sent: fields, headers: bearing(READ_TOKEN) },
     { sent: fields, headers: { ...operating, ...elsewhere } },
     { sent: { ...fields, token: '' }, headers: operating },

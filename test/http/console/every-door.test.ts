@@ -37,7 +37,8 @@ test('no decision is shown or taken with the read token, from another site, or w
       bearing(OPERATE_TOKEN),
     ]
     for (const headers of strangers) {
-      expect((await sendForm(url, { token: 'guess' }, headers)).status, address).toBe(403)
+      for (const fields of [{}, { token: 'guess' }])
+        expect((await sendForm(url, fields, headers)).status, address).toBe(403)
     }
   }
   expect(await harness.query('select * from ferry.audit')).toEqual([])

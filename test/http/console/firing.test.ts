@@ -178,6 +178,19 @@ describe('without episodes', () => {
   })
 })
 
+test.each([
+  ['/firing', '1 hour, 6 hours, [24 hours], 3 days, 7 days, 30 days'],
+  ['/firing/noisy', '1 hour, 6 hours, 24 hours, 3 days, [7 days]'],
+  ['/firing/when', '7 days, [4 weeks]'],
+  ['/firing/silenced', '1 hour, 6 hours, 24 hours, 3 days, [7 days], 30 days'],
+])('%s offers periods, and shows one of them if none was chosen', async (path, periods) => {
+  await using harness = await openConsoleHarness()
+  const { text } = await harness.page(path)
+  const [nav = ''] = /<nav aria-label="Period">.*?<\/nav>/s.exec(text) ?? []
+  const links = [...nav.matchAll(/<a href="[^"]*"( aria-current="true")?>(.*?)<\/a>/g)]
+  expect(links.map(([, isShown, words]) => (isShown ? `[${words}]` : words)).join(', ')).toBe(periods)
+})
+
 test('the account and the period stay chosen from page to page, where a page has that period', async () => {
   await using harness = await openConsoleHarness()
   await addRule(harness, { name: 'elsewhere', account: 'b c' })

@@ -91,7 +91,8 @@ test('of what fired lately the last days are drawn, with what is not known of th
     await insertFiring(pool, { id, from: daysAgo(20), to: daysAgo(19) })
   }
   await insertFiring(pool, { id: '1', from: daysAgo(2), to: daysAgo(1) })
-  await addRun(pool, { account: 'a' })
+  // Of the others nothing was known for longer.
+  for (const account of ['a', 'b']) await addRun(pool, { account })
   const stripOf = async (id: string) =>
     (await harness.page(`/rules/a/${id}`)).text.split('</figure>')[0] ?? ''
   const lately = await stripOf('1')

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { addRun, ageRuns, NEW_RUN } from '#test/support/runs.ts'
+import { cellsOf } from './cells.ts'
 import { BOTH_TOKENS, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 import { HOSTILE, hrefsOf } from './page-text.ts'
 
@@ -74,6 +75,21 @@ describe('the runs of the ledger', () => {
     }
     expect(seen).toHaveLength(103)
     expect(new Set(seen).size).toBe(103)
+  })
+
+  test('have notes of what was quarantined, of the error and of the request, and else none', async () => {
+    await using harness = await openConsoleHarness()
+    const { pool } = harness.ferry
+    const refused = { errorCode: 'ListingIncomplete', requestId: 'request-7' }
+    for (const end of [
+      {},
+      { quarantined: 1 },
+      { ...refused, status: 'partial', quarantined: 1_234 },
+    ] as const)
+      await addRun(pool, { end })
+    const { text } = await harness.page('/ledger')
+    const notes = cellsOf(text.replaceAll('<br>', ' / '), 'Runs, the newest first').map(row => row.at(-1))
+    expect(notes).toEqual(['1,234 quarantined / ListingIncomplete / request-7', '1 quarantined', '–'])
   })
 
   test('refresh themselves only while one is under way', async () => {

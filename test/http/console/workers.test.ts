@@ -31,3 +31,49 @@ test('an import hides no schedule of its account', () => {
     expect.stringMatching(/^sending import 8 of a\s*poll-alert-rules of a$/),
   ])
 })
+
+const worker = (holder: string, isAlive = true) => ({
+  ...{ holder, isAlive, host: `host of ${holder}`, pid: 7, version: '1.2.3' },
+  ...{ startedAt: new Date(0), seenAt: new Date(1_000) },
+})
+
+test.for([
+  [['one', 'two'], [RUN, { ...SLOT, holder: 'by hand' }], '2 workers alive, 1 command, 2 busy'],
+  [['one'], [], '1 worker alive'],
+  [[], [RUN, { ...IMPORT, holder: 'by hand' }], '2 commands, 2 busy'],
+] as const)('of %j and what they do it is said how many are workers: %#', ([alive, work, words]) => {
+  const all = [...alive.map(holder => worker(holder)), worker('dead', false)]
+  const [silent = '', others = ''] = `${workers({ workers: all, work } as never, 'UTC')}`.split('<details')
+  expect(cellsOf(silent, 'Workers')).toEqual([
+    ['host of dead', '7', 'silent', 'idle', '1970-01-01 00:00:01', '1970-01-01 00:00:00', '1.2.3'],
+  ])
+  expect(/<summary>(.*?)<\/summary>/.exec(others)?.[1]).toBe(words)
+})
+
+test('a worker shows where it runs and when it was last seen and started; who is silent comes first, others are folded', () => {
+  const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000 - 1_000)
+  const worker = (holder: string, pid: number, seen: number, isAlive: boolean) =>
+    ({
+      holder,
+      host: `host of ${holder}`,
+      pid,
+      version: '1.2.3',
+      startedAt: ago(150),
+      seenAt: ago(seen),
+      isAlive,
+    }) as const
+  const known = [worker('one', 7, 1, true), worker('two', 8, 20, false)]
+  const work = [
+    { ...RUN, holder: 'command' },
+    { ...IMPORT, holder: 'two' },
+  ]
+  const [silent = '', folded = ''] = `${workers({ workers: known, work } as never, 'UTC')}`.split('<details')
+  expect(cellsOf(silent, 'Workers')).toEqual([
+    ['host of two', '8', 'silent', 'sending import 8 of a', '20 min ago', '2 h 30 min ago', '1.2.3'],
+  ])
+  expect(folded).toContain('<summary>1 worker alive, 1 command, 1 busy</summary>')
+  expect(cellsOf(folded, 'Workers')).toEqual([
+    ['host of one', '7', 'alive', 'idle', '1 min ago', '2 h 30 min ago', '1.2.3'],
+    ['command', '', 'command', 'reading alert-rules of a (run 7)', '', '', ''],
+  ])
+})

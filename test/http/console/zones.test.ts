@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { instantIn, instantOfField } from '#src/http/console/parts/instants.ts'
 import { ago } from '#src/http/console/parts/values.ts'
 import { type ConsoleHarness, openConsoleHarness } from './console-harness.ts'
+import { hrefsOf } from './page-text.ts'
 
 const LISTS = [
   '/ledger',
@@ -60,6 +61,20 @@ test('every list with times offers the last hour, day and week, and refuses a mi
     expect(mirrored.status).toBe(400)
     expect(mirrored.text).toContain('The address is wrong: since: it is later than until. Swap the two.')
   }
+})
+
+test('a period takes the place of the span and the page in the address, and keeps the other filters', async () => {
+  await using harness = await openConsoleHarness()
+  await addEvents(harness, 60)
+  const span = 'since=2026-01-01&until=2999-01-01'
+  const first = await harness.page(`/ledger/events?account=default&${span}`)
+  const [next = ''] = hrefsOf(first.text, '/ledger/events').filter(href => href.includes('after='))
+  expect(next).toContain('until=')
+  const { text } = await harness.page(next)
+  const [, periods = ''] = text.split('aria-label="Period"')
+  expect(hrefsOf(periods.split('</nav>')[0]!, '/')).toEqual(
+    ['1h', '24h', '7d'].map(age => `/ledger/events?account=default&since=${age}`),
+  )
 })
 
 test('an age in an address is counted from now, and a form holds its instant', () => {

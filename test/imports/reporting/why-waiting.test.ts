@@ -22,6 +22,10 @@ test.for([
     'Import 7 of the same page goes first, and no worker is processing it: start `ferry worker`, or cancel that import',
   ],
   [
+    { behind: '7', isAccountServed: null },
+    'Import 7 of the same page goes first, and no worker is processing it: start `ferry worker`, or cancel that import',
+  ],
+  [
     { behind: '7', isAccountServed: false },
     'Import 7 of the same page goes first, and no worker has their account: start `ferry worker` with the account in its settings, or cancel both imports',
   ],
@@ -39,6 +43,10 @@ test.for([
     { hasWorker: true, backOffMs: 1_500, backOffCode: 'InternalError' },
     'Backing off for 1.5 s after InternalError',
   ],
+  [{ hasWorker: true, backOffMs: 1_500, inFlight: 1 }, 'Backing off for 1.5 s'],
+  [{ hasWorker: true, inFlight: 1 }, 'Waiting for 1 response'],
+  [{ hasWorker: true, inFlight: 2 }, 'Waiting for 2 responses'],
+  [{ hasWorker: true }, null],
 ] as const)('an import of which nothing is sent says why: %j', ([pace, words]) => {
   expect(whyWaiting({ ...PACE, ...pace }, null)).toBe(words)
 })

@@ -6,8 +6,9 @@ import { acquireLease } from '#src/db/leases.ts'
 import { pauseImport } from '#src/imports/control/decide.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
-import { claimBatch, newClaim, newPermit } from '#src/imports/sending/claims.ts'
+import { claimBatch, newClaim, newPermit, returnPermit } from '#src/imports/sending/claims.ts'
 import { reclaimExpired } from '#src/imports/sending/reclaim.ts'
+import type { Permit } from '#src/model/call.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { expireLeases } from '#test/support/leases.ts'
@@ -18,53 +19,18 @@ import {
   naming,
   openScriptedWorker,
   refused,
-  type ScriptedAnswer,
   sendBatches,
   TOO_LARGE,
   UNAVAILABLE,
 } from '#test/support/scripted-worker.ts'
-import { type StagedImport, stageRows } from '#test/support/staged.ts'
+import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
+import { openClaimer } from './open-claimer.ts'
 
 /*
  * One claim at a time, of imports as they may be found: what is claimed, and why nothing is.
  */
-
-/** Claims batches of an import, with a worker of its own. */
-async function openClaimer(store: TestStore, staged: StagedImport = {}, limitKey = 'account:default') {
-  const id = await stageRows(store.pool, staged)
-  const worker = await openScriptedWorker(store.pool, id, { limitKey })
-  const { context } = worker
-  /** Claims the next batch, or says what to do instead. */
-  const claim = (windows = context.limit.windows) =>
-    claimBatch({ ...context, limit: { limitKey, windows } }, newClaim())
-  return {
-    id,
-    worker,
-    context,
-    claim,
-    /** Claims the next batch, and has the call answered like this. Returns its lines. */
-    async send(answer: ScriptedAnswer): Promise<string> {
-      const next = await worker.claim()
-      await worker.send(next, answer)
-      return linesOfBatch(store, next.batchId)
-    },
-    /** The lines of the batch that is claimed next, or what is answered instead. It stays in flight. */
-    async claimLines(): Promise<string> {
-      const claimed = await claim()
-      return claimed.what === 'claimed' ? linesOfBatch(store, claimed.claim.batchId) : claimed.what
-    },
-  }
-}
-
-async function linesOfBatch(store: TestStore, id: bigint): Promise<string> {
-  const { rows } = await store.pool.query<{ lines: string }>(
-    `select from_line || '-' || to_line as lines from ferry.import_batches where id = $1`,
-    [id],
-  )
-  return rows[0]!.lines
-}
 
 /** How many calls have a permit. */
 const callsOf = async (store: TestStore) =>
@@ -76,6 +42,24 @@ test('a lease that has run out claims nothing, though nobody else has it', async
   await expireLeases(store.pool)
   expect(await claimer.claim()).toMatchObject({ what: 'lost' })
   expect(await callsOf(store)).toBe(0)
+})
+
+test('a claim lives for as long as was asked for, whether its batch is new or was there before', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 3 })
+  await using worker = await openScriptedWorker(store.pool, id, { claimMs: 12_345 })
+  const batches = async () =>
+    (
+      await store.pool.query(
+        'select from_line, to_line, rows, state, (claim_ends_at - claimed_at)::text as life from ferry.import_batches',
+      )
+    ).rows
+  const claimed = [{ from_line: '2', to_line: '4', rows: 3, state: 'in flight', life: '00:00:12.345' }]
+  const claim = await worker.claim()
+  expect(await batches()).toEqual(claimed)
+  await worker.release(claim)
+  await worker.claim()
+  expect(await batches()).toEqual(claimed)
 })
 
 test('while a claim is under way its lease is renewed, and nobody takes it over', async () => {
@@ -103,6 +87,30 @@ test('while a claim is under way its lease is renewed, and nobody takes it over'
     client.release()
     await lease.release()
   }
+})
+
+test('a permit is as old as the moment before it was first asked for, however often it is asked for', async () => {
+  await using store = await openTestStore()
+  const { context } = await openClaimer(store)
+  const permitOf = async () => {
+    const { rows } = await store.pool.query('select id::int8, call_id::int8 from ferry.import_batches')
+    return { batchId: BigInt(rows[0].id), callId: BigInt(rows[0].call_id) }
+  }
+  const askedAt = { monotonicMs: -7_000, wallMs: 5 }
+  const call = { account: 'default', operation: 'import-subscribers', runId: null }
+  const request = { ...newClaim(), askedAt }
+  const first = await claimBatch(context, request)
+  const { batchId, callId } = await permitOf()
+  const claim = { batchId, claim: request.claim, permit: { callId, call, askedAt } }
+  expect(first).toEqual({ what: 'claimed', claim })
+  expect(await claimBatch(context, request)).toEqual(first)
+
+  await returnPermit(context, request.claim, claim.permit as Permit)
+  const later = { monotonicMs: -3_000, wallMs: 6 }
+  const second = await claimBatch(context, { ...newPermit(request.claim), askedAt: later })
+  const permit = { callId: (await permitOf()).callId, call, askedAt: later }
+  expect(second).toEqual({ what: 'claimed', claim: { ...claim, permit } })
+  expect(permit.callId).not.toBe(callId)
 })
 
 test('a claim that was reclaimed meanwhile gets no other permit', async () => {

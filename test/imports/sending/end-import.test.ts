@@ -7,8 +7,9 @@ import { LARGEST_FIRST_AFTER } from '#src/imports/sending/decide.ts'
 import { decideEnd, endImport } from '#src/imports/sending/end-import.ts'
 import { leftOf, type Remainder } from '#src/imports/sending/remainder.ts'
 import { IMPORT_STATUSES } from '#src/model/import.ts'
+import { putBatches } from '#test/support/batches.ts'
 import { holdLease, takeOverLeases } from '#test/support/leases.ts'
-import { ACCEPTED, sendBatches } from '#test/support/scripted-worker.ts'
+import { ACCEPTED, openScriptedWorker, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 
@@ -57,6 +58,56 @@ test('the lease of a page has the same name in SQL and in TypeScript', async () 
   )
   const [{ name, account, page_id, method }] = rows as [(typeof rows)[0]]
   expect(name).toBe(leaseNameOf({ account, pageId: BigInt(page_id), method }))
+})
+
+test('of rows refused alone those are sent once more that the page is not to blame for; a person is asked about the rest once nothing else is left', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const id = await stageRows(pool, { rows: 3 })
+  await using worker = await openScriptedWorker(pool, id)
+  const [early] = await putBatches(pool, id, [
+    { state: 'suspect', errorCode: 'InvalidParameter' },
+    { state: 'sent' },
+    { state: 'suspect', errorCode: 'BadRequest', requestId: 'req-7' },
+  ])
+  await pool.query(
+    `update ferry.import_batches set http_status = 400, reasons = jsonb_build_object(from_line, jsonb_build_object('message', 'No.'))
+     where state = 'suspect'`,
+  )
+  const batches = async () =>
+    (await pool.query('select state, reasons from ferry.import_batches order by from_line')).rows
+  const importNow = async () =>
+    (
+      await pool.query(
+        'select status, pause_code, pause_request_id, pause_message, pause_what_to_do from ferry.imports',
+      )
+    ).rows
+  expect(await worker.end()).toEqual({ what: 'wait', waitMs: 0 })
+  expect(await batches()).toEqual([
+    { state: 'ready', reasons: { 2: { message: 'No.' } } },
+    { state: 'sent', reasons: {} },
+    { state: 'suspect', reasons: { 4: { message: 'No.' } } },
+  ])
+  expect(await importNow()).toMatchObject([{ status: 'running', pause_code: null }])
+  await pool.query(`update ferry.import_batches set state = 'uncertain' where id = $1`, [early])
+  expect(await worker.end()).toEqual({ what: 'wait', waitMs: 0 })
+  expect(await batches()).toMatchObject([
+    { state: 'uncertain' },
+    { state: 'sent' },
+    { state: 'suspect', reasons: { 4: { message: 'No.', asked: true } } },
+  ])
+  expect(await importNow()).toEqual([
+    {
+      status: 'paused',
+      pause_code: 'BadRequest',
+      pause_request_id: 'req-7',
+      pause_message:
+        'Only rows are left that the platform refused, each of them sent alone. As no call after that was accepted, the fault may not be in these rows. The last answer: The platform answered BadRequest (HTTP 400).',
+      pause_what_to_do:
+        'Check the status page, the method and the values that the message names. No row was rejected because of this. Then resume: rows that are refused again with the same code are rejected.',
+    },
+  ])
+  expect(await worker.end()).toEqual({ what: 'ended', status: 'paused' })
 })
 
 const NOTHING: Remainder = {

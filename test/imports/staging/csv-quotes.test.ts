@@ -120,12 +120,17 @@ test.for([
 ] as const)('no line of a note whose quotes are bad becomes a row: %s', async ([, record]) => {
   for (const newline of ['\n', '\r\n']) {
     const raw = record.replaceAll('\n', newline)
-    const content = ['ada@example.com,1', raw, 'ben@example.com,2', ''].join(newline)
-    for (const chunk of [1, 30, 1 << 16]) {
-      const read = await readCsv(content, { accept: isAddress, chunk })
+    for (const after of [['ben@example.com'], []]) {
+      // The last line of a file may have no end.
+      const content = ['ada@example.com,1', raw, ...after.map(person => `${person},2${newline}`)].join(
+        newline,
+      )
+      for (const chunk of [1, 30, 1 << 16]) {
+        const read = await readCsv(content, { accept: isAddress, chunk })
 
-      expect(read.rows.map(({ values }) => values[0])).toEqual(['ada@example.com', 'ben@example.com'])
-      expect(read.damaged).toEqual([{ line: 2, reason: 'quotes', raw }])
+        expect(read.rows.map(({ values }) => values[0])).toEqual(['ada@example.com', ...after])
+        expect(read.damaged).toEqual([{ line: 2, reason: 'quotes', raw }])
+      }
     }
   }
 })

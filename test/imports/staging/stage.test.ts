@@ -1,16 +1,20 @@
 import { type ChildProcess, execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { loadInstallation } from '#src/db/installation.ts'
+import { openDatabase } from '#src/db/pool.ts'
 import { confirmImport } from '#src/imports/control/decide.ts'
 import { openRecipientHash } from '#src/imports/spellings.ts'
 import { DiskFull } from '#src/imports/staging/disk-space.ts'
 import { discardStaging, oldStagings } from '#src/imports/staging/expire.ts'
+import { stageImport } from '#src/imports/staging/stage.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { removeOld } from '#test/support/prune.ts'
 import { waitFor } from '#test/support/wait-for.ts'
+import { NEVER, OPTIONS } from '../options.ts'
 import { openStagingHarness, type StagingHarness } from './staging-harness.ts'
 
 test('stages the rows of a CSV as an import that waits to be confirmed', async () => {
@@ -53,6 +57,28 @@ test('stages the rows of a CSV as an import that waits to be confirmed', async (
   expect(imports).toEqual([
     { id: String(staged.import), status: 'staging', read: 3, recipients: 2, last_line: 4, staged: true },
   ])
+})
+
+test('rows of which Postgres can make no statistics are staged all the same, later ones with statistics', async () => {
+  await using harness = await openStagingHarness()
+  const { pool, url } = harness.store
+  const impatient = Object.assign(new URL(url), { search: '?options=-c%20lock_timeout%3D50ms' }).href
+  await using database = openDatabase(impatient, pino({ level: 'silent' }))
+  const known = async () =>
+    (await pool.query(`select reltuples from pg_class where oid = 'ferry.import_recipients'::regclass`))
+      .rows[0].reltuples
+  const before = await known()
+  const holder = await pool.connect()
+  await holder.query('begin; lock table ferry.import_recipients in share update exclusive mode')
+  const path = await harness.file('email\nada@example.com\nben@example.com\n')
+  const staged = await stageImport(database, path, OPTIONS, { signal: NEVER })
+  expect(staged.summary).toMatchObject({ import: 1n, status: 'staging', read: 2, pending: 2 })
+  expect(await known()).toBe(before)
+  await holder.query('rollback')
+  holder.release()
+  await harness.stage('email\ncleo@example.com\n')
+  expect(await known()).toBe(3)
+  expect(await confirmImport(pool, staged.import!, ADA)).toBe('queued')
 })
 
 test('a dry run counts the same and keeps nothing', async () => {
