@@ -1,5 +1,4 @@
 import { defineConfig } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
  * Tests that wait for real time (leases, time-outs), that start many processes or servers, or that try very much. `npm test`
@@ -57,18 +56,15 @@ export const LONG = [
   'test/**/*-at-size.test.ts',
 ]
 
-/** Minutes each. They begin first: the last file to begin would run alone in the end. */
-const SLOWEST = ['browser/every-page', 'docs/every-command', 'flows/import-chaos']
+/** Minutes of both processors each. `npm run test:all` begins with them: the last file to begin would run alone in the end. */
+export const STORIES = [
+  'test/http/console/browser/every-page.test.ts',
+  'test/docs/every-command.test.ts',
+  'test/flows/import-chaos*.test.ts',
+]
 
 /** Test files at a time in each project. A server of the machine commonly has 100 connections, and a file takes up to 12. */
 const WORKERS = process.env.FERRY_TEST_DATABASE_URL ? 4 : 6
-
-class SlowestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isSlow = ({ moduleId }: TestSpecification) => SLOWEST.some(name => moduleId.includes(name))
-    return (await super.sort(files)).toSorted((a, b) => Number(isSlow(b)) - Number(isSlow(a)))
-  }
-}
 
 export default defineConfig({
   test: {
@@ -80,7 +76,6 @@ export default defineConfig({
     maxWorkers: WORKERS,
     // As Node loads it: nothing is transformed, and a module is loaded in less time.
     experimental: { viteModuleRunner: false },
-    sequence: { sequencer: SlowestFirst },
     // Nothing is expected within a time: these end what would never end, on a machine of any speed.
     testTimeout: 600_000,
     hookTimeout: 600_000,
@@ -88,10 +83,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: LONG },
+        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...LONG, ...STORIES] },
       },
       // Before the quick ones: vitest runs one project after the other.
-      { extends: true, test: { name: 'long', include: LONG } },
+      { extends: true, test: { name: 'long', include: LONG, exclude: STORIES } },
+      { extends: true, test: { name: 'stories', include: STORIES } },
     ],
   },
 })
