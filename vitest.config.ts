@@ -57,7 +57,7 @@ export const LONG = [
 ]
 
 /** Minutes of both processors each. `npm run test:all` begins with them: the last file to begin would run alone in the end. */
-export const STORIES = [
+export const HEAVY = [
   'test/http/console/browser/every-page.test.ts',
   'test/docs/every-command.test.ts',
   'test/flows/import-chaos*.test.ts',
@@ -83,11 +83,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...LONG, ...STORIES] },
+        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...LONG, ...HEAVY] },
       },
-      // Before the quick ones: vitest runs one project after the other.
-      { extends: true, test: { name: 'long', include: LONG, exclude: STORIES } },
-      { extends: true, test: { name: 'stories', include: STORIES } },
+      // Before the quick ones, and the heavy ones before both: vitest runs one project after the other, by their names.
+      { extends: true, test: { name: 'heavy', include: HEAVY } },
+      { extends: true, test: { name: 'long', include: LONG, exclude: HEAVY } },
     ],
   },
 })

@@ -74,10 +74,9 @@ export function limitsOf(accounts: readonly Account[]): (name: string, operation
     const sharing = accounts.filter(other => keyOf(other, operation) === limitKey)
     return {
       limitKey,
-      windows:
-        operation === 'import-subscribers'
-          ? account.importLimit
-          : narrowest(sharing.map(one => one.listLimit)),
+      windows: narrowest(
+        sharing.map(one => (operation === 'import-subscribers' ? one.importLimit : one.listLimit)),
+      ),
       accounts: sharing.map(other => other.name),
     }
   }

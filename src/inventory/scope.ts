@@ -1,4 +1,3 @@
-import type { SQL } from 'drizzle-orm'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { and, drizzleOf, eq, sql } from '#src/db/drizzle.ts'
@@ -53,8 +52,12 @@ export function coversFolders(some: string, others: string): string {
 }
 
 /** Whether a run had exactly this scope. */
-export function isScopeOf(client: PoolClient, runId: bigint, scope: Scope): Promise<boolean> {
-  return isAnyRun(client, and(eq(syncRuns.id, runId), hadScope(scope)))
+export async function isScopeOf(client: PoolClient, runId: bigint, scope: Scope): Promise<boolean> {
+  const runs = await drizzleOf(client)
+    .select({ id: syncRuns.id })
+    .from(syncRuns)
+    .where(and(eq(syncRuns.id, runId), hadScope(scope)))
+  return runs.length === 1
 }
 
 /**
@@ -89,8 +92,3 @@ const IS_SCOPE_KNOWN = `
   from (
     select id from ferry.sync_runs where account = $1 and resource = $2 and status = any ($4) and scope = $3
     order by id desc limit 1) l`
-
-async function isAnyRun(client: PoolClient, which: SQL | undefined): Promise<boolean> {
-  const runs = await drizzleOf(client).select({ id: syncRuns.id }).from(syncRuns).where(which).limit(1)
-  return runs.length === 1
-}

@@ -47,10 +47,10 @@ export function questionsOf(nightly: Timing): Questions {
       const paused = await listPausedAccounts(client, snapshotInventory.name)
       const times = await listNightTimes(client, accounts)
       const due = accounts.flatMap(account => {
-        const { cron = null, timezone = '', since = null } = times.find(one => one.account === account) ?? {}
-        const timing = cron === null ? nightly : { cron, timezone }
+        const own = times.find(one => one.account === account)
+        const timing = own?.cron ? { cron: own.cron, timezone: own.timezone } : nightly
         const night = slotAt(timing, new Date(now.getTime() - NIGHT_GRACE_MS))
-        return paused.includes(account) || (since && since > night) ? [] : { account, night }
+        return paused.includes(account) || (own?.since && own.since > night) ? [] : { account, night }
       })
       const missed = await listWithoutSnapshot(client, due)
       return due.filter(({ account }) => missed.includes(account))

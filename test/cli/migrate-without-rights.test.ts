@@ -59,7 +59,7 @@ test('who cannot create the role of an account gets the statements for somebody 
   expect(await owned.migrate('--reader-of', 'nobody')).toMatchObject({ code: 2 })
 })
 
-test('tables of the queue that cannot be made are an error, and those of Ferry are made all the same', async () => {
+test('a queue whose tables cannot be made fails the migration, but for those of Ferry; once they can, they are there', async () => {
   await using owned = await openOwned()
   await owned.client.query('create schema ferry_queue')
   expect(await owned.migrate()).toEqual({
@@ -71,14 +71,6 @@ test('tables of the queue that cannot be made are an error, and those of Ferry a
     ),
   })
   expect((await owned.migrate('--plan')).stdout).toBe('The database is up to date: nothing to do.\n')
-})
-
-test('a queue whose tables cannot be made fails the migration; once they can, they are there when it ends', async () => {
-  await using owned = await openOwned()
-  await owned.client.query('create schema ferry_queue')
-  const refused = await owned.migrate()
-  expect(refused).toMatchObject({ code: 1, stdout: '' })
-  expect(refused.stderr).toContain('permission denied for schema ferry_queue')
 
   await owned.client.query(`grant all on schema ferry_queue to ${ROLE}`)
   const migrated = await owned.migrate()

@@ -57,7 +57,7 @@ test('the nights of an account are those of the worker that has it, whichever wo
   const { pool } = store
   const hoursAgo = (hours: number) => new Date(Math.floor(Date.now() / 60_000) * 60_000 - hours * HOUR_MS)
   const cronOf = (at: Date) => `${at.getUTCMinutes()} ${at.getUTCHours()} * * *`
-  const nights = { early: hoursAgo(20), late: hoursAgo(10), missing: hoursAgo(5), paused: hoursAgo(4) }
+  const nights = { early: hoursAgo(20), late: hoursAgo(10), missing: hoursAgo(5) }
   for (const [account, night] of Object.entries(nights)) {
     await ageRuns(pool, '3 days', await addRun(pool, { account }))
     await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, account, nightlyCron: cronOf(night) }])
@@ -76,21 +76,24 @@ test('the nights of an account are those of the worker that has it, whichever wo
 test.each([
   ['later', [-2, '03:30'], [-1, '09:00'], null],
   ['earlier', [-2, '14:00'], [-1, '10:00'], [0, '03:30']],
-] as const)('a nightly time that is moved to %s leaves out no night', async (_, before, changed, after) => {
-  await using store = await openTestStore()
-  const { pool } = store
-  const at = ([days, time]: readonly [number, string]) =>
-    `(date_trunc('day', now()) + '${days} days ${time}')`
-  await saveFreshnessTargets(pool, [
-    { ...FRESHNESS_TARGET, resource: 'mcp-servers', folders: null, nightlyCron: '30 3 * * *' },
-  ])
-  await pool.query(`update ferry.freshness_targets set night_since = ${at(changed)}`)
-  for (const slot of after ? [before, after] : [before]) {
-    await pool.query(
-      `insert into ferry.snapshots (account, slot, taken_at, status, alert_rules_run, mcp_servers_run)
+] as const)(
+  'no night is missed because the nightly time is moved to %s',
+  async (_, before, changed, after) => {
+    await using store = await openTestStore()
+    const { pool } = store
+    const at = ([days, time]: readonly [number, string]) =>
+      `(date_trunc('day', now()) + '${days} days ${time}')`
+    await saveFreshnessTargets(pool, [
+      { ...FRESHNESS_TARGET, resource: 'mcp-servers', folders: null, nightlyCron: '30 3 * * *' },
+    ])
+    await pool.query(`update ferry.freshness_targets set night_since = ${at(changed)}`)
+    for (const slot of after ? [before, after] : [before]) {
+      await pool.query(
+        `insert into ferry.snapshots (account, slot, taken_at, status, alert_rules_run, mcp_servers_run)
        values ('default', ${at(slot)}, ${at(slot)}, 'succeeded', 1, 1)`,
-    )
-  }
-  const { rows } = await pool.query(`select night from ferry.nights() where status = 'missed'`)
-  expect(rows).toEqual([])
-})
+      )
+    }
+    const { rows } = await pool.query(`select night from ferry.nights() where status = 'missed'`)
+    expect(rows).toEqual([])
+  },
+)

@@ -64,7 +64,7 @@ export function listLastSnapshots(client: Pool | PoolClient) {
   return drizzleOf(client).select({ account, takenAt }).from(snapshots).groupBy(account).orderBy(account)
 }
 
-/** Returns those of `accounts` that were read before `since`, and of which no snapshot was taken from then on. */
+/** Returns those accounts that were read before their night, and of which no snapshot was taken from then on. */
 export function listWithoutSnapshot(
   client: Queryable,
   nights: readonly { readonly account: string; readonly night: Date }[],

@@ -32,9 +32,10 @@ test('an import hides no schedule of its account', () => {
   ])
 })
 
-const worker = (holder: string, isAlive = true) => ({
+const worker = (holder: string, isAlive = true, more = {}) => ({
   ...{ holder, isAlive, host: `host of ${holder}`, pid: 7, version: '1.2.3' },
   ...{ startedAt: new Date(0), seenAt: new Date(1_000) },
+  ...more,
 })
 
 test.for([
@@ -52,17 +53,11 @@ test.for([
 
 test('a worker shows where it runs and when it was last seen and started; who is silent comes first, others are folded', () => {
   const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000 - 1_000)
-  const worker = (holder: string, pid: number, seen: number, isAlive: boolean) =>
-    ({
-      holder,
-      host: `host of ${holder}`,
-      pid,
-      version: '1.2.3',
-      startedAt: ago(150),
-      seenAt: ago(seen),
-      isAlive,
-    }) as const
-  const known = [worker('one', 7, 1, true), worker('two', 8, 20, false)]
+  const startedAt = ago(150)
+  const known = [
+    worker('one', true, { startedAt, seenAt: ago(1) }),
+    worker('two', false, { startedAt, seenAt: ago(20), pid: 8 }),
+  ]
   const work = [
     { ...RUN, holder: 'command' },
     { ...IMPORT, holder: 'two' },
