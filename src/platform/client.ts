@@ -9,7 +9,7 @@ import { openRoute, type ProxyChoice } from './dispatcher.ts'
 import { listPage, type McpPage, type McpPageAsk } from './list-page.ts'
 import type { FindKnown, Listing } from './listing.ts'
 import { OPERATIONS } from './operations.ts'
-import { type PermitUse, post, type Transport } from './post.ts'
+import { type PermitUse, post, type Transport, Turns } from './post.ts'
 import { readWhole } from './read-body.ts'
 import { callEndOf, jsonBytes, listRequest, type PlatformRequest, verdictOn } from './request.ts'
 import { retryListing } from './retry-listing.ts'
@@ -127,7 +127,14 @@ class Calls {
     const { origin, pathname } = new URL(options.baseUrl)
     const route = openRoute(origin, baseUrlSetting, proxy, requestTimeoutMs)
     this.#options = options
-    this.#transport = { ...route, origin, requestTimeoutMs, permitGoodForMs, arrivalBoundMs }
+    this.#transport = {
+      ...route,
+      origin,
+      requestTimeoutMs,
+      permitGoodForMs,
+      arrivalBoundMs,
+      turns: new Turns(),
+    }
     this.#warnings = new CallWarnings(log, account, permitGoodForMs)
     this.#basePath = pathname.replace(/\/+$/, '')
   }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import type { Permit } from '#src/model/call.ts'
 import { msSince } from '#src/model/moment.ts'
@@ -13,6 +14,8 @@ export type Transport = Route & {
   /** See `Throttle`. */
   readonly permitGoodForMs: number
   readonly arrivalBoundMs: number
+  /** Chunks of answers are read one a turn. */
+  readonly turns: Turns
 }
 
 /** The permit of a request, and the way to renew it. An unused permit goes back to the caller. */
@@ -162,7 +165,7 @@ class Sending<Step, Body> {
     this.#deadline.pause()
     const received = yield* receive(
       { httpStatus, headers },
-      whileRunning(this.#deadline, unpack(this.#response)),
+      whileRunning(this.#deadline, this.#transport.turns, unpack(this.#response)),
     )
     // A server that answers before anything was sent only closes an idle connection.
     if (this.#sentWith === null) throw new Error('the connection was closed')
@@ -216,15 +219,33 @@ function faultAt(where: string, error: unknown): NetworkFault {
 }
 
 /**
- * Passes chunks on. `deadline` runs only while the next one is awaited: the time of a slow reader does not count against the
- * platform.
+ * Passes chunks on, one at a `turn` of the account. `deadline` runs only while the next one is awaited: the time of a slow
+ * reader does not count against the platform.
  */
-async function* whileRunning(deadline: Timer, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* whileRunning(
+  deadline: Timer,
+  turns: Turns,
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
   deadline.resume()
   for await (const chunk of chunks) {
     deadline.pause()
+    await turns.next()
     yield chunk
     deadline.resume()
+  }
+}
+
+/**
+ * One turn of the event loop for each caller, first come first served. Answers that come at the same moment are noted as
+ * answered before all of them have been read: until then each counts against the limit.
+ */
+export class Turns {
+  #last: Promise<unknown> = Promise.resolve()
+
+  next(): Promise<unknown> {
+    this.#last = this.#last.then(() => setImmediate())
+    return this.#last
   }
 }
 
