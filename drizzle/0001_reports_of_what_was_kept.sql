@@ -906,6 +906,106 @@ $$;
 
 COMMENT ON FUNCTION ferry.blind_spots IS 'Times in which no complete listing was read for longer than the freshness target, latest first: account, inventory, from (the last complete listing before it, or the instant up to which runs were removed), to (the next one; null if there is none yet), lasted, late_from and fresh_again_at (between them the data was older than its freshness target), error_code (of the last run in it that failed). Since: 7 days ago by default.';
 --> statement-breakpoint
+-- Rules have few distinct schedules; the costs are those of alert_rules_of_night. A schedule that is the same in every hour needs no time zone
+-- but for the minutes of its offset; of the others, each local time of the week is turned into an instant. Where clocks are
+-- changed, it is as in cron-parser: a schedule of every hour is due in each hour that there is. Another one is due an hour later if
+-- its hour is left out, and once in an hour that comes twice: in the first one. A rule is evaluated delay_seconds after it is due:
+-- what is evaluated in a week was due in a week that is earlier by the whole minutes of the delay, and the seconds stay in the minute.
+CREATE OR REPLACE FUNCTION ferry.cron_load(week timestamptz DEFAULT NULL, worst integer DEFAULT 60, of_account text DEFAULT NULL)
+RETURNS TABLE (
+  account text, rank integer, minute timestamptz, evaluations integer, average double precision
+) LANGUAGE sql STABLE SET jit = off SET random_page_cost = 0.05 AS $$
+  WITH span AS MATERIALIZED (
+    SELECT date_trunc('week', coalesce($1, now()), 'UTC') AS begins, date_trunc('week', coalesce($1, now()), 'UTC') + interval '7 days' AS ends
+  ), schedules AS MATERIALIZED (
+    SELECT s.account, s.cron_pattern, s.timezone,
+      make_interval(mins => floor(greatest(least(s.delay_seconds, 31536000), -31536000) / 60.0)::int) AS delay, s.rules
+    FROM (
+      SELECT v.account, v.cron_pattern, v.timezone, v.delay_seconds, count(*) AS rules FROM ferry.alert_rule_versions v
+      WHERE v.valid_to IS NULL AND v.enabled AND ($3 IS NULL OR v.account = $3)
+        AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
+      -- By what Postgres has statistics of: it expects few groups and need not sort.
+      GROUP BY v.account, v.cron_pattern, v.timezone, v.delay_seconds
+    ) s
+  ), zones AS MATERIALIZED (
+    SELECT o.*, o.earlier <> o.later AS has_change, o.earlier - o.later AS set_back
+    FROM (
+      SELECT z.timezone, z.zone, d.delay, w.begins - d.delay AS begins, w.ends - d.delay AS ends
+      FROM span w
+      CROSS JOIN (
+        SELECT z.timezone, ferry_internal.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT s.timezone FROM schedules s) z
+      ) z
+      CROSS JOIN (SELECT DISTINCT s.delay FROM schedules s) d
+    ) z
+    CROSS JOIN LATERAL (
+      SELECT z.*, (z.begins - interval '1 day') AT TIME ZONE z.zone - (z.begins - interval '1 day') AT TIME ZONE 'UTC' AS earlier,
+        (z.ends + interval '1 day') AT TIME ZONE z.zone - (z.ends + interval '1 day') AT TIME ZONE 'UTC' AS later
+    ) o
+  ), patterns AS MATERIALIZED (
+    SELECT p.cron_pattern, ferry_internal.cron_field(p.fields[1], 0, 59) AS minutes, ferry_internal.cron_field(p.fields[2], 0, 23) AS hours,
+      ferry_internal.cron_field(p.fields[3], 1, 31) AS days, ferry_internal.cron_field(p.fields[4], 1, 12) AS months,
+      ferry_internal.cron_field(p.fields[5], 0, 7) AS weekdays,
+      -- A day matches if either the day of the month or the weekday does, if both are restricted.
+      p.fields[3] IN ('*', '?') AS is_any_day, p.fields[5] IN ('*', '?') AS is_any_weekday
+    FROM (
+      SELECT c.cron_pattern, regexp_split_to_array(btrim(c.cron_pattern), '\s+') AS fields
+      FROM (SELECT DISTINCT s.cron_pattern FROM schedules s) c
+    ) p
+    WHERE cardinality(p.fields) = 5
+  ), known AS MATERIALIZED (
+    SELECT s.account, z.zone, p.minutes, p.hours, p.days, p.months, p.weekdays, p.is_any_day, p.is_any_weekday, z.has_change, z.set_back, z.delay, z.begins, z.ends, sum(s.rules) AS rules,
+      extract(minute FROM z.begins AT TIME ZONE z.zone)::int AS shift,
+      cardinality(p.hours) = 24 AND cardinality(p.days) = 31 AND cardinality(p.months) = 12 AND cardinality(p.weekdays) = 7
+        AND extract(minute FROM z.begins AT TIME ZONE z.zone) = extract(minute FROM z.ends AT TIME ZONE z.zone) AS is_hourly
+    FROM schedules s
+    JOIN zones z ON z.timezone IS NOT DISTINCT FROM s.timezone AND z.delay = s.delay
+    JOIN patterns p ON p.cron_pattern = s.cron_pattern
+    WHERE p.minutes IS NOT NULL AND p.hours IS NOT NULL AND p.days IS NOT NULL AND p.months IS NOT NULL AND p.weekdays IS NOT NULL
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17
+  ), hourly AS MATERIALIZED (
+    SELECT k.account, (m + 60 - k.shift) % 60 AS minute, sum(k.rules) AS rules
+    FROM known k CROSS JOIN LATERAL unnest(k.minutes) AS m WHERE k.is_hourly GROUP BY 1, 2
+  ), dated AS MATERIALIZED (
+    SELECT k.account, i.minute + k.delay AS minute, sum(k.rules) AS rules
+    FROM known k
+    CROSS JOIN LATERAL generate_series(
+      date_trunc('day', k.begins AT TIME ZONE k.zone), date_trunc('day', k.ends AT TIME ZONE k.zone), interval '1 day') AS d (day)
+    CROSS JOIN LATERAL unnest(k.hours) AS h CROSS JOIN LATERAL unnest(k.minutes) AS m
+    CROSS JOIN LATERAL (SELECT d.day + make_interval(hours => h, mins => m) AS local) l
+    CROSS JOIN LATERAL (SELECT l.local AT TIME ZONE k.zone AS at, (l.local AT TIME ZONE k.zone) AT TIME ZONE k.zone AS real) a
+    CROSS JOIN LATERAL unnest(CASE
+      WHEN NOT k.has_change THEN ARRAY[a.at]
+      WHEN a.real <> l.local THEN CASE
+        WHEN cardinality(k.hours) = 24 OR extract(hour FROM a.real) = ANY (k.hours) AND extract(minute FROM a.real) = ANY (k.minutes)
+        THEN '{}' ELSE ARRAY[a.at] END
+      -- Of a local time that comes twice, Postgres takes the second.
+      WHEN k.set_back > interval '0' AND (a.at - k.set_back) AT TIME ZONE k.zone = l.local THEN CASE
+        WHEN cardinality(k.hours) = 24 THEN ARRAY[a.at - k.set_back, a.at] ELSE ARRAY[a.at - k.set_back] END
+      ELSE ARRAY[a.at] END) AS i (minute)
+    WHERE NOT k.is_hourly AND extract(month FROM d.day) = ANY (k.months)
+      AND CASE WHEN k.is_any_day OR k.is_any_weekday
+        THEN extract(day FROM d.day) = ANY (k.days) AND extract(dow FROM d.day) = ANY (k.weekdays)
+        ELSE extract(day FROM d.day) = ANY (k.days) OR extract(dow FROM d.day) = ANY (k.weekdays) END
+    GROUP BY 1, 2
+  ), totals AS (
+    SELECT a.account, m.minute, coalesce(o.rules, 0) + coalesce(d.rules, 0) AS evaluations
+    FROM span w
+    CROSS JOIN LATERAL generate_series(w.begins, w.ends - interval '1 minute', interval '1 minute') AS m (minute)
+    CROSS JOIN (SELECT DISTINCT k.account FROM known k) a
+    LEFT JOIN hourly o ON o.account = a.account AND o.minute = extract(minute FROM m.minute AT TIME ZONE 'UTC')::int
+    LEFT JOIN dated d ON d.account = a.account AND d.minute = m.minute
+  ), ranked AS (
+    SELECT t.account, t.minute, t.evaluations, row_number() OVER (PARTITION BY t.account ORDER BY t.evaluations DESC, t.minute) AS rank,
+      avg(t.evaluations) OVER (PARTITION BY t.account) AS average
+    FROM totals t
+  )
+  SELECT r.account, r.rank::int, r.minute, r.evaluations::int, r.average::float8
+  FROM ranked r WHERE r.rank <= coalesce($2, 10080)
+  ORDER BY r.account, r.rank
+$$;
+
+COMMENT ON FUNCTION ferry.cron_load IS 'How many evaluations the enabled alert rules cause in each minute of a week (from Monday 00:00 UTC; null: this week), by cron_pattern, timezone and delay_seconds, the worst minutes first: 60 of each account by default, null for all 10,080; of one account if it is named. average: evaluations of a minute, over the whole week. A pattern that cannot be read, or is longer than 400 bytes, is left out; rules_contract_breaks lists these rules.';
+--> statement-breakpoint
 -- `ended < 'infinity'` makes Postgres take the index by end: most episodes that began before a moment ended before it too.
 -- In a blind stretch, what fired before it and what fires after it may both have been firing. `unseen`: what the last reading before
 -- the moment did not have, though it is current: its row was quarantined, or its removal held or rejected. A hold that a run ended
@@ -1099,41 +1199,82 @@ RETURNS TABLE (
 ) LANGUAGE sql STABLE SET jit = off SET enable_mergejoin = off SET enable_nestloop = off SET work_mem = '32MB' AS $$
   WITH edits AS MATERIALIZED (
     SELECT e.* FROM ferry_internal.rule_edits(coalesce($1, now() - interval '7 days')) e
+  ), people AS MATERIALIZED (
+    -- Numbers are sorted in a third of the time.
+    SELECT e.account, e.updater_id, row_number() OVER () AS person FROM edits e GROUP BY e.account, e.updater_id HAVING count(*) >= $2
+  ), known AS MATERIALIZED (
+    SELECT p.person, e.id, e.folder_id, e.edited_at FROM edits e JOIN people p ON p.account = e.account AND p.updater_id = e.updater_id
   ), firsts AS MATERIALIZED (
-    SELECT e.account, e.updater_id, e.edited_at AS at, greatest(e.edited_at - interval '1 hour',
-      lag(e.edited_at) OVER (PARTITION BY e.account, e.updater_id, e.id ORDER BY e.edited_at) + interval '1 microsecond') AS first_from
-    FROM edits e
+    SELECT e.person, e.edited_at AS at, greatest(e.edited_at - interval '1 hour',
+      lag(e.edited_at) OVER (PARTITION BY e.person, e.id ORDER BY e.edited_at) + interval '1 microsecond') AS first_from
+    FROM known e
   ), steps AS (
-    SELECT s.account, s.updater_id, s.at, s.step, sum(s.step) OVER (PARTITION BY s.account, s.updater_id ORDER BY s.at) AS rules
+    SELECT s.person, s.at, s.step, sum(s.step) OVER (PARTITION BY s.person ORDER BY s.at) AS rules
     FROM (
-      SELECT f.account, f.updater_id, f.first_from AS at, 1 AS step FROM firsts f
-      UNION ALL SELECT f.account, f.updater_id, f.at + interval '1 microsecond', -1 FROM firsts f
-      UNION ALL SELECT DISTINCT f.account, f.updater_id, f.at, 0 FROM firsts f
+      SELECT f.person, f.first_from AS at, 1 AS step FROM firsts f
+      UNION ALL SELECT f.person, f.at + interval '1 microsecond', -1 FROM firsts f
+      UNION ALL SELECT DISTINCT f.person, f.at, 0 FROM firsts f
     ) s
   ), chained AS (
-    SELECT h.account, h.updater_id, h.at,
-      h.at - lag(h.at) OVER (PARTITION BY h.account, h.updater_id ORDER BY h.at) > interval '1 hour' AS is_new
+    SELECT h.person, h.at,
+      h.at - lag(h.at) OVER (PARTITION BY h.person ORDER BY h.at) > interval '1 hour' AS is_new
     FROM steps h WHERE h.step = 0 AND h.rules >= $2
   ), numbered AS (
-    SELECT c.*, count(*) FILTER (WHERE c.is_new) OVER (PARTITION BY c.account, c.updater_id ORDER BY c.at) AS burst
+    SELECT c.*, count(*) FILTER (WHERE c.is_new) OVER (PARTITION BY c.person ORDER BY c.at) AS burst
     FROM chained c
   ), bursts AS MATERIALIZED (
-    SELECT n.account, n.updater_id, min(n.at) AS began, max(n.at) + interval '1 hour' AS until
-    FROM numbered n GROUP BY n.account, n.updater_id, n.burst
+    SELECT n.person, min(n.at) AS began, max(n.at) + interval '1 hour' AS until
+    FROM numbered n GROUP BY n.person, n.burst
   ), counted AS (
-    SELECT b.account, b.updater_id, b.began, max(e.edited_at) AS ended, count(DISTINCT e.id) AS rules, count(*) AS edits,
+    SELECT b.person, b.began, max(e.edited_at) AS ended, count(DISTINCT e.id) AS rules, count(*) AS edits,
       count(DISTINCT e.folder_id) AS folders, max(e.id) FILTER (WHERE e.edited_at = b.began) AS first_rule
     FROM bursts b
-    JOIN edits e ON e.account = b.account AND e.updater_id = b.updater_id AND e.edited_at BETWEEN b.began AND b.until
-    GROUP BY b.account, b.updater_id, b.began
+    JOIN known e ON e.person = b.person AND e.edited_at BETWEEN b.began AND b.until
+    GROUP BY b.person, b.began
   )
-  SELECT c.account, c.updater_id, v.updater_name, c.began, c.ended, c.rules::int, c.edits::int, c.folders::int
+  SELECT p.account, p.updater_id, v.updater_name, c.began, c.ended, c.rules::int, c.edits::int, c.folders::int
   FROM counted c
-  JOIN ferry.alert_rule_versions v ON v.id = c.first_rule AND v.account = c.account AND v.valid_from = c.began
-  ORDER BY c.rules DESC, c.began, c.account, c.updater_id
+  JOIN people p ON p.person = c.person
+  JOIN ferry.alert_rule_versions v ON v.id = c.first_rule AND v.account = p.account AND v.valid_from = c.began
+  ORDER BY c.rules DESC, c.began, p.account, p.updater_id
 $$;
 
 COMMENT ON FUNCTION ferry.mass_edits IS 'Who edited many alert rules within an hour, since a time (null: seven days ago), the most rules first. One row lasts as long as at_least rules (20 by default) are edited in every hour of it; began and ended are the first and the last edit, as observed.';
+--> statement-breakpoint
+-- The costs are those of alert_rules_of_night. Its rows are counted as they come: sorting them takes twice as long.
+CREATE OR REPLACE FUNCTION ferry.rules_by_folder_of_night(night date)
+RETURNS TABLE (
+  account text, folder_id numeric(20, 0), rules integer, enabled integer, disabled integer, firing integer,
+  debug_log_enabled integer, unowned integer
+) LANGUAGE sql STABLE SET jit = off SET random_page_cost = 0.05 SET enable_indexscan = off SET enable_sort = off SET work_mem = '32MB' AS $$
+  SELECT v.account, v.folder_id, count(*)::int AS rules, (count(*) FILTER (WHERE v.enabled))::int,
+    (count(*) FILTER (WHERE NOT v.enabled))::int, (count(*) FILTER (WHERE v.triggered))::int,
+    (count(*) FILTER (WHERE v.debug_log_enabled))::int, (count(*) FILTER (WHERE v.team IS NULL))::int
+  FROM ferry.alert_rules_of_night($1) v
+  GROUP BY v.account, v.folder_id
+  ORDER BY rules DESC, v.account, v.folder_id
+$$;
+
+COMMENT ON FUNCTION ferry.rules_by_folder_of_night IS 'The view rules_by_folder, as the snapshots of a night show it.';
+--> statement-breakpoint
+-- The costs are those of alert_rules_of_night. Its rows are counted as they come: sorting them takes twice as long.
+CREATE OR REPLACE FUNCTION ferry.rules_by_team_of_night(night date)
+RETURNS TABLE (
+  account text, team text, rules integer, enabled integer, disabled integer, firing integer, debug_log_enabled integer, folders integer
+) LANGUAGE sql STABLE SET jit = off SET random_page_cost = 0.05 SET enable_indexscan = off SET enable_sort = off SET work_mem = '32MB' AS $$
+  SELECT c.account, c.team, sum(c.rules)::int AS rules, sum(c.enabled)::int, (sum(c.rules) - sum(c.enabled))::int,
+    sum(c.firing)::int, sum(c.debug_log_enabled)::int, count(*)::int
+  FROM (
+    SELECT v.account, v.team, v.folder_id, count(*) AS rules, count(*) FILTER (WHERE v.enabled) AS enabled,
+      count(*) FILTER (WHERE v.triggered) AS firing, count(*) FILTER (WHERE v.debug_log_enabled) AS debug_log_enabled
+    FROM ferry.alert_rules_of_night($1) v
+    GROUP BY v.account, v.team, v.folder_id
+  ) c
+  GROUP BY c.account, c.team
+  ORDER BY rules DESC, c.account, c.team
+$$;
+
+COMMENT ON FUNCTION ferry.rules_by_team_of_night IS 'The view rules_by_team, as the snapshots of a night show it.';
 --> statement-breakpoint
 -- The episode before the first one of the period is looked up if it can be near enough. Names and nights are looked up only for the
 -- rules that are returned.
@@ -1189,6 +1330,19 @@ CREATE OR REPLACE FUNCTION ferry.rules_noisy(
 $$;
 
 COMMENT ON FUNCTION ferry.rules_noisy IS 'The alert rules that fired since a time (null: seven days ago), most episodes first: at most this many (null: all), of one account if it is named; in_all says how many there are. An episode that was not seen to begin (a first reading found the rule firing, it appeared so, or its versions of then were removed for their age) counts only in hours, and a rule with no other is left out. hours: how long they fired in that time. flaps: episodes that began at most flap_within after the one before had ended. night_share: the share of episodes that began before day_begins or from day_ends on, in the rule''s own time zone (Asia/Shanghai if it has none).';
+--> statement-breakpoint
+-- The costs are those of alert_rules_of_night.
+CREATE OR REPLACE FUNCTION ferry.rules_unowned_of_night(night date)
+RETURNS TABLE (
+  account text, folder_id numeric(20, 0), id numeric(20, 0), name text, enabled boolean, labels jsonb, creator_name text, updater_name text
+) LANGUAGE sql STABLE SET jit = off SET random_page_cost = 0.05 SET enable_indexscan = off AS $$
+  SELECT v.account, v.folder_id, v.id, v.name, v.enabled, v.labels, v.creator_name, v.updater_name
+  FROM ferry.alert_rules_of_night($1) v
+  WHERE v.team IS NULL
+  ORDER BY v.account, v.folder_id, v.name, v.id
+$$;
+
+COMMENT ON FUNCTION ferry.rules_unowned_of_night IS 'The view rules_unowned, as the snapshots of a night show it.';
 --> statement-breakpoint
 -- What is observed by a reading happened after the reading before it: both ends are shown, and a row belongs to each span that
 -- it may have happened in, up to what the first complete reading after the span observed. Only runs that observed something are

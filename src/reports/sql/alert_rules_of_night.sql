@@ -1,6 +1,7 @@
 -- The rules of that night that are still as they were, in the index of current rules, and those that ended since then, in the
 -- index by end. Postgres cannot know the night, and takes a third of all versions to have ended since then, anywhere in the
--- table: whoever asks sets random_page_cost to what it is in a cache, else it reads all versions.
+-- table: whoever asks sets random_page_cost to what it is in a cache, else it reads all versions; and forbids plain scans of an
+-- index, so that rules which began later are left out, and pages put in order, before the table is read.
 CREATE OR REPLACE FUNCTION ferry.alert_rules_of_night(night date)
 RETURNS TABLE (
   account text, id numeric(20, 0), folder_id numeric(20, 0), name text, labels jsonb, team text, enabled boolean,

@@ -2,7 +2,7 @@
 CREATE OR REPLACE FUNCTION ferry.rules_by_team_of_night(night date)
 RETURNS TABLE (
   account text, team text, rules integer, enabled integer, disabled integer, firing integer, debug_log_enabled integer, folders integer
-) LANGUAGE sql STABLE SET jit = off SET random_page_cost = 0.05 SET enable_sort = off SET work_mem = '32MB' AS $$
+) LANGUAGE sql STABLE SET jit = off SET random_page_cost = 0.05 SET enable_indexscan = off SET enable_sort = off SET work_mem = '32MB' AS $$
   SELECT c.account, c.team, sum(c.rules)::int AS rules, sum(c.enabled)::int, (sum(c.rules) - sum(c.enabled))::int,
     sum(c.firing)::int, sum(c.debug_log_enabled)::int, count(*)::int
   FROM (

@@ -2,7 +2,7 @@
 CREATE OR REPLACE FUNCTION ferry.rules_unowned_of_night(night date)
 RETURNS TABLE (
   account text, folder_id numeric(20, 0), id numeric(20, 0), name text, enabled boolean, labels jsonb, creator_name text, updater_name text
-) LANGUAGE sql STABLE SET jit = off SET random_page_cost = 0.05 AS $$
+) LANGUAGE sql STABLE SET jit = off SET random_page_cost = 0.05 SET enable_indexscan = off AS $$
   SELECT v.account, v.folder_id, v.id, v.name, v.enabled, v.labels, v.creator_name, v.updater_name
   FROM ferry.alert_rules_of_night($1) v
   WHERE v.team IS NULL
