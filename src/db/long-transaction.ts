@@ -15,16 +15,22 @@ const SHOW_LIFE_EVERY_MS = 5_000
 
 class RolledBack extends Error {}
 
+type TransactionOptions = {
+  /** Ends what a piece of work left under way. */
+  readonly settle?: () => Promise<void>
+  /** Ends the wait for its turn. */
+  readonly signal?: AbortSignal
+  readonly showLifeEveryMs?: number
+}
+
 /**
  * Begins a transaction that stays open, as long as this process runs: Postgres ends that of a suspended one after a
- * minute, so that it does not block others. Every few seconds something is asked of the connection, after `settle` has ended what
- * a piece left under way.
+ * minute, so that it does not block others. Every few seconds something is asked of the connection.
  */
 export async function beginTransaction(
   pool: Pool,
   limitWork: WorkLimit,
-  settle: () => Promise<void> = async () => {},
-  showLifeEveryMs = SHOW_LIFE_EVERY_MS,
+  { settle = async () => {}, signal, showLifeEveryMs = SHOW_LIFE_EVERY_MS }: TransactionOptions = {},
 ): Promise<LongTransaction> {
   const begun = Promise.withResolvers<PoolClient>()
   const over = Promise.withResolvers<void>()
@@ -32,13 +38,13 @@ export async function beginTransaction(
     await settle()
     await client.query('select')
   }
-  const done = limitWork(() =>
+  const stayOpen = () =>
     inTransaction(pool, async client => {
       const timer = setInterval(() => run(showLife).catch(() => {}), showLifeEveryMs)
       begun.resolve(client)
       await over.promise.finally(() => clearInterval(timer))
-    }),
-  )
+    })
+  const done = limitWork(stayOpen, signal)
   done.catch(begun.reject)
   /** The last piece. They run one after the other. */
   let last: Promise<unknown> = begun.promise

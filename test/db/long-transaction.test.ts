@@ -30,7 +30,7 @@ test('pieces of one transaction run one after the other, and are committed toget
 
 test('a transaction that waits long is not ended as an idle one', async () => {
   await using store = await openTestStore()
-  const open = await beginTransaction(store.pool, NO_LIMIT, undefined, 50)
+  const open = await beginTransaction(store.pool, NO_LIMIT, { showLifeEveryMs: 50 })
   await open.run(client => client.query(`set local idle_in_transaction_session_timeout = '500ms'`))
   await delay(1_200)
   expect(await open.end(async () => 'committed')).toBe('committed')

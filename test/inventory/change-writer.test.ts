@@ -8,11 +8,13 @@ import type { Changes } from '#src/inventory/publish/compare.ts'
 import { startRun } from '#src/inventory/runs/ledger.ts'
 import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
 import { ALERT_RULE, type AlertRule } from '#src/model/alert-rule.ts'
+import { createWorkLimit } from '#src/model/work-limit.ts'
 import { rowWriter } from '#src/platform/written-row.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { NEW_RUN, NOTHING_CHANGED } from '#test/support/runs.ts'
 import { ruleOf, rules, scriptedAccount, upTo, withAccounts } from './scripted-account.ts'
 
+const NEVER = new AbortController().signal
 const HEAVY = 9 * 1024 * 1024
 
 /** What a part of a reading does, attempt after attempt: the last attempt counts. */
@@ -164,8 +166,22 @@ test.each([
   await lease.release()
 })
 
+test('a run that waits for the long transactions of others ends as soon as it is stopped', async () => {
+  await using opened = await openFerryHarness({ rules: 0, servers: 0 })
+  const harness = { ...opened, ferry: { ...opened.ferry, limitLongWork: createWorkLimit(1) } }
+  const other = await openWriter(harness, 'other')
+  await other.writer.write(adding(1, HEAVY))
+  const stop = new AbortController()
+  const { writer, lease } = await openWriter(harness, 'default', stop.signal)
+  const writing = writer.write(adding(2, HEAVY))
+  stop.abort(new Error('stopped'))
+  await expect(writing).rejects.toThrow('stopped')
+  await Promise.all([writer.discard(), other.writer.discard()])
+  await Promise.all([lease.release(), other.lease.release()])
+})
+
 /** The writer of a run of its own. */
-async function openWriter(harness: FerryHarness, account: string) {
+async function openWriter(harness: FerryHarness, account: string, signal = NEVER) {
   const { pool, log } = harness.ferry
   const inventory = { account, resource: 'alert-rules' } as const
   const lease = await acquireLease(pool, leaseNameOf(inventory), 'test', log)
@@ -174,7 +190,7 @@ async function openWriter(harness: FerryHarness, account: string) {
   const scripted = scriptedAccount(account, () => [])
   const context = withAccounts(harness, scripted)
   const run = { id, account, lease, policy: { kind: 'accepted' } as const, requests: 0, pages: 0 }
-  return { writer: new ChangeWriter(context, alertRules(scripted), run), lease }
+  return { writer: new ChangeWriter(context, alertRules(scripted), run, signal), lease }
 }
 
 function adding(id: number, bytes: number): Changes<AlertRule> {

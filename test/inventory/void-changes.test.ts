@@ -24,7 +24,7 @@ test('changes that were being written when their attempt was cut off are not pub
   const lease: OpenRun['lease'] = { ...held, signal: NEVER, release: async () => {}, wasEnded() {} }
   const id = await startRun(pool, NEW_RUN, lease)
   const run: OpenRun = { id, account: 'default', lease, policy: { kind: 'accepted' }, requests: 1, pages: 1 }
-  const writer = new ChangeWriter(harness.ferry, alertRules(scriptedAccount('default', () => [])), run)
+  const writer = new ChangeWriter(harness.ferry, alertRules(scriptedAccount('default', () => [])), run, NEVER)
 
   // More than is held in memory.
   await writer.mark()

@@ -31,3 +31,21 @@ test('a place that nobody waited for is free again', async () => {
   expect(isBegun).toBe(true)
   await second
 })
+
+test('who gives up does not wait any longer, and leaves its turn to the next', async () => {
+  const limit = createWorkLimit(1)
+  const first = Promise.withResolvers<void>()
+  const begun: string[] = []
+  const running = limit(() => first.promise)
+  const stop = new AbortController()
+  const begin = (name: string) => async () => void begun.push(name)
+  const given = limit(begin('given up'), stop.signal)
+  const next = limit(begin('next'), new AbortController().signal)
+  stop.abort(new Error('no more time'))
+  await expect(given).rejects.toThrow('no more time')
+  await expect(limit(begin('too late'), stop.signal)).rejects.toThrow('no more time')
+  first.resolve()
+  await Promise.all([running, next])
+  expect(begun).toEqual(['next'])
+  expect(limit.hasRoom()).toBe(true)
+})

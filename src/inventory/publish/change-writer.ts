@@ -64,12 +64,13 @@ type Written<Row> = {
 /**
  * Writes the changes of one run. Nobody sees any of it before `publish`. Its transaction is protected by the lease: `publish`
  * throws `LeaseLost` if another worker may have it by now, and `InstantPassed` if a snapshot was taken since the changes began
- * to be written. Then nothing is written.
+ * to be written. Then nothing is written. `signal` ends a wait for other runs.
  */
 export class ChangeWriter<Row> implements ChangeSink<Row> {
   readonly #context: InventoryContext
   readonly #source: InventorySource<Row>
   readonly #run: OpenRun
+  readonly #signal: AbortSignal
   #state: State<Row> = { kind: 'held', changes: [], marked: 0 }
   /** When the first part of the reading began. */
   #begunAtMs: number | null = null
@@ -77,10 +78,11 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
   readonly #opened: Opened
   readonly #openedBefore: Opened
 
-  constructor(context: InventoryContext, source: InventorySource<Row>, run: OpenRun) {
+  constructor(context: InventoryContext, source: InventorySource<Row>, run: OpenRun, signal: AbortSignal) {
     this.#context = context
     this.#source = source
     this.#run = run
+    this.#signal = signal
     const { fields } = DECLARATIONS[source.resource]
     this.#opened = new Opened(fields)
     this.#openedBefore = new Opened(fields)
@@ -147,8 +149,9 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
   /** Writes what is held into a transaction that stays open. */
   async #spill({ changes: held, marked }: Held<Row>): Promise<State<Row>> {
     let writer: StepWriter<Row> | null = null
+    const { pool, limitLongWork } = this.#context
     const settle = async () => writer?.settle()
-    const transaction = await beginTransaction(this.#context.pool, this.#context.limitLongWork, settle)
+    const transaction = await beginTransaction(pool, limitLongWork, { settle, signal: this.#signal })
     return transaction.run(async client => {
       const step = await this.#firstStep(client)
       writer = new StepWriter(client, this.#source, step, this.#opened)

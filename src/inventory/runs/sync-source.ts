@@ -49,7 +49,7 @@ export async function syncSource<Row>(
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const { knownRows } = context
-  const writer = new ChangeWriter(context, source, run)
+  const writer = new ChangeWriter(context, source, run, signal)
   await using _ = { [Symbol.asyncDispose]: () => writer.discard() }
   const trusted = await loadTrustedData(context.pool, newRun)
   const listed = knownRows.take(newRun, source.scope, trusted.run) ?? source.createListedRows()
