@@ -39,6 +39,7 @@ export async function openServer(): Promise<Server> {
       const name = `ferry_bench_${randomBytes(4).toString('hex')}`
       await admin.query(`create database ${name} template template0 encoding 'UTF8'`)
       names.add(name)
+      await admin.query(`alter database ${name} set wal_compression = on`) // as docs/operators.md recommends
       const address = new URL(url)
       address.pathname = `/${name}`
       return { url: address.href, [Symbol.asyncDispose]: () => drop(name) }
