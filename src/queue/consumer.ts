@@ -11,7 +11,7 @@ export type ConsumerOptions<WakeUp> = {
   /** Names its connection in the log. */
   readonly what: string
   readonly open: (process: WakeUpProcessor<WakeUp>) => QueueWorker
-  readonly process: (job: QueueJob<WakeUp>, cutOff: AbortSignal) => Promise<Processed>
+  readonly process: (job: Pick<QueueJob<WakeUp>, 'name' | 'data'>, cutOff: AbortSignal) => Promise<Processed>
   readonly outage: Outage
 }
 
@@ -36,9 +36,10 @@ const CLOSE_MS = 1_000
  */
 export class Consumer<WakeUp> {
   /** The wake-ups that are being processed. */
-  readonly underWay = new Set<Promise<void>>()
+  readonly underWay = new Set<Promise<unknown>>()
   readonly #options: ConsumerOptions<WakeUp>
   readonly #stopping = new AbortController()
+  readonly #cutOff = new AbortController()
   readonly #ready = Promise.withResolvers<void>()
   #worker: QueueWorker
   readonly #working: Promise<void>
@@ -56,6 +57,13 @@ export class Consumer<WakeUp> {
     return consumer
   }
 
+  /** Processes a wake-up that did not come through the queue. */
+  processHere(name: string, data: WakeUp): void {
+    if (this.#isStopped) return
+    // Only a Postgres that does not answer fails it, which its pool logs. The work is still due then.
+    this.#track(this.#options.process({ name, data }, this.#cutOff.signal)).catch(() => {})
+  }
+
   /** Takes no new wake-ups; those that still come are given back. Resolves once none is being processed. */
   async stop(): Promise<void> {
     this.#stopping.abort()
@@ -64,7 +72,7 @@ export class Consumer<WakeUp> {
 
   /** Aborts what is under way. */
   abort(): void {
-    this.#worker.cancelAllJobs('draining')
+    this.#cutOff.abort(new Error('draining'))
   }
 
   /** Leaves the queue, even one that does not answer. */
@@ -78,11 +86,12 @@ export class Consumer<WakeUp> {
   }
 
   #openWorker(): QueueWorker {
-    return this.#options.open(async (job, token, cutOff) => {
-      const processing = this.#processOrGiveBack(job, token, cutOff)
-      this.underWay.add(processing)
-      await processing.finally(() => this.underWay.delete(processing))
-    })
+    return this.#options.open((job, token) => this.#track(this.#processOrGiveBack(job, token)))
+  }
+
+  async #track(processing: Promise<unknown>): Promise<void> {
+    this.underWay.add(processing)
+    await processing.finally(() => this.underWay.delete(processing))
   }
 
   async #workUntilStopped(): Promise<void> {
@@ -105,10 +114,9 @@ export class Consumer<WakeUp> {
     }
   }
 
-  async #processOrGiveBack(job: QueueJob<WakeUp>, token?: string, cutOff?: AbortSignal): Promise<void> {
-    if (!cutOff) throw new Error('BullMQ passes a signal only to a function with three parameters')
+  async #processOrGiveBack(job: QueueJob<WakeUp>, token?: string): Promise<void> {
     if (job.name === CHECK) return
-    const processed = this.#isStopped ? 'given back' : await this.#options.process(job, cutOff)
+    const processed = this.#isStopped ? 'given back' : await this.#options.process(job, this.#cutOff.signal)
     if (processed !== 'given back' || !this.#isStopped) return
     await succeedsWithin(GIVE_BACK_MS, job.moveToWait(token))
     throw new WaitingError()

@@ -23,10 +23,7 @@ export type AnyQueue = Pick<
 > &
   ErrorSource & { getBackend(): { close(force: boolean): Promise<void> } }
 
-export type QueueWorker = Pick<
-  Worker<unknown, void, string>,
-  'cancelAllJobs' | 'close' | 'pause' | 'run' | 'waitUntilReady'
->
+export type QueueWorker = Pick<Worker<unknown, void, string>, 'close' | 'pause' | 'run' | 'waitUntilReady'>
 
 export type WakeUpProcessor<WakeUp> = Processor<WakeUp, void, string>
 

@@ -59,30 +59,34 @@ export async function processImport(
   return 'done'
 }
 
-/** Reclaims batches whose claims have expired, and enqueues the imports that wait for a worker. */
+/** Reclaims batches whose claims have expired, and enqueues the imports that wait for a worker. Returns these. */
 export async function reconcileImports(
   context: Pick<JobContext, 'pool' | 'log' | 'accounts'>,
   queue: ImportQueue,
-): Promise<void> {
+): Promise<readonly bigint[]> {
   const reclaimed = await reclaimExpired(context.pool)
   if (reclaimed > 0)
     context.log.warn(
       { batches: reclaimed },
       'Claims on batches have expired; the outcome of these batches is unknown.',
     )
-  await enqueueWaiting(context, queue)
+  return enqueueWaiting(context, queue)
 }
 
-/** Enqueues one wake-up for each waiting import at most: while all workers are busy, they would pile up. */
+/**
+ * Enqueues one wake-up for each waiting import at most: while all workers are busy, they would pile up. Returns the imports
+ * that wait.
+ */
 async function enqueueWaiting(
   { pool, accounts }: Pick<JobContext, 'pool' | 'accounts'>,
   queue: ImportQueue,
-): Promise<void> {
+): Promise<readonly bigint[]> {
   const waiting = await listWaitingImports(pool, [...accounts.keys()])
-  if (waiting.length === 0) return
+  if (waiting.length === 0) return waiting
   const enqueued = await queue.getWaitingCount()
-  if (enqueued === null || enqueued >= waiting.length) return
+  if (enqueued === null || enqueued >= waiting.length) return waiting
   for (const id of waiting) await enqueueImport(queue, id)
+  return waiting
 }
 
 /** Logs how the work on an import ended, if it has. */

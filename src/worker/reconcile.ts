@@ -10,6 +10,7 @@ import {
   ANY_UNFINISHED_IN_SQL as ANY_UNFINISHED_RUN_IN_SQL,
   failLostRuns,
 } from '#src/inventory/runs/lost-runs.ts'
+import type { Consumer } from '#src/queue/consumer.ts'
 import type { ImportWakeUp, ScheduleWakeUp } from '#src/queue/messages.ts'
 import type { Producer } from '#src/queue/producer.ts'
 import {
@@ -20,12 +21,16 @@ import {
 import type { Schedule } from '#src/schedules/definition.ts'
 import type { DueFinder } from '#src/schedules/find-due.ts'
 import { reconcileImports } from './process-import.ts'
-import { enqueueSchedule } from './wake-ups.ts'
+import { Waiting } from './waiting.ts'
+import { enqueueSchedule, IMPORT_JOB } from './wake-ups.ts'
 
 /*
  * Postgres knows what is due; the queue only wakes workers. The reconciler asks Postgres, and enqueues a wake-up for what
  * is due, waits for another attempt, or was left by a lost worker. It may enqueue too often, never too seldom. Each worker
  * runs one by a timer of its own, which a queue that was wiped cannot stop.
+ *
+ * A worker that does not have the account of a wake-up drops it, and a queue that does not answer delivers none. So what still
+ * waits after a few seconds is begun here, without the queue; its lease decides if several workers do so.
  */
 
 /** The facts about itself that a worker writes into Postgres. */
@@ -41,6 +46,12 @@ export type Producers = {
   readonly import: Producer<ImportWakeUp>
 }
 
+/** This worker's own. */
+export type Consumers = {
+  readonly sync: Pick<Consumer<ScheduleWakeUp>, 'processHere'>
+  readonly import: Pick<Consumer<ImportWakeUp>, 'processHere'>
+}
+
 /** However many schedules there are, a worker looks no more often than this for the next one. */
 const LOOK_AGAIN_MS = 200
 
@@ -52,22 +63,26 @@ type Context = Pick<JobContext, 'pool' | 'log' | 'accounts' | 'holder' | 'notice
 export class Reconciler {
   readonly #context: Context
   readonly #dueFinder: Pick<DueFinder, 'find'>
-  readonly #queues: Producers
+  readonly #producers: Producers
+  readonly #consumers: Consumers
   readonly #schedules: readonly Schedule[]
   readonly #facts: Required<WorkerFacts>
+  readonly #waitingSchedules = new Waiting<Schedule>(({ schedule, account }) => `${schedule}/${account}`)
+  readonly #waitingImports = new Waiting<bigint>(String)
   #clockIsWrong = false
   #recordedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(
     context: Context,
     dueFinder: Pick<DueFinder, 'find'>,
-    queues: Producers,
+    { producers, consumers }: { readonly producers: Producers; readonly consumers: Consumers },
     schedules: readonly Schedule[],
     { version = null, targets = [] }: WorkerFacts = {},
   ) {
     this.#context = context
     this.#dueFinder = dueFinder
-    this.#queues = queues
+    this.#producers = producers
+    this.#consumers = consumers
     this.#schedules = schedules
     this.#facts = { version, targets }
   }
@@ -75,13 +90,15 @@ export class Reconciler {
   /** Looks once; returns in how many milliseconds it is worth looking again, or Infinity if nothing is waiting. */
   async look(): Promise<number> {
     const { pool, log } = this.#context
-    const { sync, import: imports } = this.#queues
+    const { sync, import: imports } = this.#producers
     // Before anything is enqueued: an import that is to be held must not be sent.
     await this.#context.noticeDatabase()
     await this.#recordPresence()
     const { targets } = this.#facts
     const { due, nextInMs, clock } = await this.#dueFinder.find(this.#schedules)
     this.#watchClock(clock)
+    for (const { schedule: job, account } of this.#waitingSchedules.look(due.map(({ schedule }) => schedule)))
+      this.#consumers.sync.processHere(job, { job, account })
     for (const { schedule, slot } of due) {
       log.debug(
         { schedule: schedule.schedule, account: schedule.account, ...slot },
@@ -96,7 +113,9 @@ export class Reconciler {
       log.warn({ run }, 'A run was marked failed: its worker was lost.')
     }
     if (unfinished.targets) await saveFreshnessTargets(pool, targets)
-    if (unfinished.imports) await reconcileImports(this.#context, imports)
+    const waiting = unfinished.imports ? await reconcileImports(this.#context, imports) : []
+    for (const id of this.#waitingImports.look(waiting))
+      this.#consumers.import.processHere(IMPORT_JOB, { import: `${id}` })
     return Math.max(nextInMs, LOOK_AGAIN_MS)
   }
 

@@ -16,6 +16,9 @@ import type { Schedule, ScheduleKey } from '#src/schedules/definition.ts'
 const SCHEDULE_STEP_MS = 3_000
 const IMPORT_STEP_MS = 1_000
 
+/** The job that an import's wake-up asks for. */
+export const IMPORT_JOB = 'import-subscribers'
+
 /**
  * Has a worker look at a schedule; false if the queue did not take it. `now` is the database's clock, so that workers
  * whose own clocks differ agree on the id.
@@ -35,7 +38,7 @@ export function enqueueImport(
   importId: bigint,
 ): Promise<boolean> {
   const step = Math.floor(Date.now() / IMPORT_STEP_MS)
-  return queue.add('import-subscribers', { import: `${importId}` }, `import/${importId}/${step}`)
+  return queue.add(IMPORT_JOB, { import: `${importId}` }, `import/${importId}/${step}`)
 }
 
 /**
@@ -54,7 +57,7 @@ export async function runSchedule(
   try {
     for (const { key, slot } of requested) {
       if (await enqueueSchedule(queue, key, slot)) continue
-      log.warn(key, 'The queue does not answer; a worker starts once it does.')
+      log.warn(key, 'The queue does not answer; a worker finds the run by itself.')
     }
   } finally {
     await queue.close()

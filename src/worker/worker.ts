@@ -62,8 +62,7 @@ export async function openWorker(
   const { createdAt: installedAt } = await retryTransient(() => loadInstallation(pool))
   const dueFinder = new DueFinder({ pool, log, catchUpMs, installedAt })
   const schedules = schedulesOf(definitions, context.accounts.keys())
-  const queues = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
-  const reconciler = new Reconciler(context, dueFinder, queues, schedules, facts)
+  const producers = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
 
   const draining = new AbortController()
   const { signal } = draining
@@ -84,30 +83,31 @@ export async function openWorker(
   const importProcessor = {
     context,
     jobs,
-    queue: queues.import,
+    queue: producers.import,
     capacity: createCapacity(MAX_PER_ACCOUNT),
   }
   const consumers = await openConsumers(backend, MAX_PER_ACCOUNT * context.accounts.size + 1, {
     sync: (job, cutOff) => processSchedule(scheduleProcessor, job.data, { signal, cutOff }),
     import: (job, cutOff) => processImport(importProcessor, job.name, job.data, { signal, cutOff }),
   })
+  const reconciler = new Reconciler(context, dueFinder, { producers, consumers }, schedules, facts)
   const timer =
     reconcileEveryMs === null ? null : new Loop('reconciler', reconcileEveryMs, () => reconciler.look(), log)
 
   return {
     async countWaiting() {
       const [sync, imports] = await Promise.all([
-        queues.sync.getWaitingCount(),
-        queues.import.getWaitingCount(),
+        producers.sync.getWaitingCount(),
+        producers.import.getWaitingCount(),
       ])
       return { sync, import: imports }
     },
     async drain(deadlineMs) {
       draining.abort(new Error('draining'))
       backend.outage.closes()
-      await drain(consumers, timer, deadlineMs, log)
+      await drain(Object.values(consumers), timer, deadlineMs, log)
       if (timer) await leave(context)
-      await Promise.all(Object.values(queues).map(queue => queue.close()))
+      await Promise.all(Object.values(producers).map(producer => producer.close()))
     },
   }
 }
@@ -123,7 +123,7 @@ async function openConsumers(backend: QueueBackend, concurrency: number, process
       process,
       outage: backend.outage,
     })
-  return [await open('sync', processes.sync), await open('import', processes.import)]
+  return { sync: await open('sync', processes.sync), import: await open('import', processes.import) }
 }
 
 async function leave({ pool, holder, log }: WorkerContext): Promise<void> {

@@ -67,7 +67,9 @@ describe.each(BACKENDS)('imports on %s', kind => {
       const id = await harness.stage({ rows: 1, pageId })
       await harness.queue.add('import-subscribers', { import: `${id}` })
     }
-    const queues = { sync: harness.openQueue('sync'), import: harness.openQueue('import') }
+    const producers = { sync: harness.openQueue('sync'), import: harness.openQueue('import') }
+    const consumer = { processHere() {} }
+    const queues = { producers, consumers: { sync: consumer, import: consumer } }
     const dueFinder = new DueFinder({ ...harness.ferry, installedAt: new Date() })
     const reconciler = new Reconciler(harness.ferry, dueFinder, queues, [])
     await reconciler.look()

@@ -54,7 +54,7 @@ describe.skipIf(!testRedisUrl)('with a Redis that does not answer', () => {
     await worker.ended
   })
 
-  test('a run by hand is recorded, and begins once Redis answers again', async () => {
+  test('a run by hand is recorded, and begins all the same', async () => {
     await using harness = await openQueueHarness('redis')
     await using proxy = await openRedisProxy(harness.backend.redisUrl!)
     const job = testJob({ name: 'nightly', timing: { cron: '0 0 1 1 *', timezone: 'UTC' } })
@@ -68,8 +68,6 @@ describe.skipIf(!testRedisUrl)('with a Redis that does not answer', () => {
       { name: 'nightly', account: undefined },
       ADA,
     )
-    expect(job.calls).toEqual([])
-    await proxy.open()
     await waitFor(() => job.calls.length === 1, { what: 'the run' })
     expect(job.calls).toEqual([{ account: 'default', trigger: 'manual' }])
     await worker.drain(5_000)
@@ -102,24 +100,20 @@ async function backendBy(
   return openBackend({ ...backend, redisUrl: proxy.url, installation: id, log: ferry.log })
 }
 
-/** A way to Redis that can be cut and opened again. */
+/** A way to Redis that can be cut. */
 async function openRedisProxy(redisUrl: string) {
   const target = new URL(redisUrl)
   const sockets = new Set<Socket>()
-  const open = async (port: number) => {
-    const server = createServer(near => {
-      const far = connectTo(Number(target.port || 6379), target.hostname)
-      for (const [socket, other] of [[near, far] as const, [far, near] as const]) {
-        sockets.add(socket)
-        socket.pipe(other)
-        socket.on('error', () => other.destroy())
-        socket.on('close', () => sockets.delete(socket))
-      }
-    })
-    await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
-    return server
-  }
-  let server = await open(0)
+  const server = createServer(near => {
+    const far = connectTo(Number(target.port || 6379), target.hostname)
+    for (const [socket, other] of [[near, far] as const, [far, near] as const]) {
+      sockets.add(socket)
+      socket.pipe(other)
+      socket.on('error', () => other.destroy())
+      socket.on('close', () => sockets.delete(socket))
+    }
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
   const close = () => {
     server.close()
@@ -128,9 +122,6 @@ async function openRedisProxy(redisUrl: string) {
   return {
     url: Object.assign(new URL(target), { hostname: '127.0.0.1', port: String(port) }).href,
     close,
-    async open() {
-      server = await open(port)
-    },
     async [Symbol.asyncDispose]() {
       close()
     },

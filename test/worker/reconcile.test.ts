@@ -28,14 +28,19 @@ function openReconciler(
   dueFinder?: Pick<DueFinder, 'find'>,
 ) {
   const backend = harness.openBackend()
-  const queues = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
+  const producers = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
+  const begun: string[] = []
+  const consumer = { processHere: (_: string, wakeUp: unknown) => void begun.push(JSON.stringify(wakeUp)) }
+  const queues = { producers, consumers: { sync: consumer, import: consumer } }
   const due = dueFinder ?? new DueFinder({ ...context, installedAt: new Date() })
   const reconciler = new Reconciler(context, due, queues, schedules, facts)
   return {
     look: () => reconciler.look(),
+    /** The wake-ups that were begun without the queue. */
+    begun,
     async [Symbol.asyncDispose]() {
-      await queues.sync.close()
-      await queues.import.close()
+      await producers.sync.close()
+      await producers.import.close()
     },
   }
 }
