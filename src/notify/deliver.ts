@@ -6,13 +6,15 @@ import type { ProxyChoice } from '#src/platform/dispatcher.ts'
 import { type Caller, type CallResult, openCaller } from './caller.ts'
 import { composeMessage, type Sending } from './compose.ts'
 import { writeMessage } from './message.ts'
-import { loadDue, loadWaits, type Pending, recordResult } from './pending.ts'
+import { type Acceptances, loadDue, loadWaits, type Pending, recordResult } from './pending.ts'
 
 export type Delivery = {
   readonly pool: Pool
   readonly log: Logger
   readonly receiver: Receiver
   readonly caller: Caller
+  /** The same at each look. */
+  readonly acceptances: Acceptances
   readonly publicUrl: string | null
   /** A clock that is never set, in milliseconds. */
   readonly nowMs?: () => number
@@ -22,8 +24,10 @@ export type Delivery = {
 const BACK_OFF_MS = [5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000]
 const MAX_BACK_OFF_MS = Math.max(...BACK_OFF_MS)
 
+const TOO_LARGE = 413
+
 /** With these a receiver refuses one message for what is in it. Any other failure says that the receiver is not well. */
-const ABOUT_THE_MESSAGE: readonly number[] = [400, 413, 422]
+const ABOUT_THE_MESSAGE: readonly number[] = [400, TOO_LARGE, 422]
 
 /** A look sends refused messages again for no longer than this: new ones are sent at the next look, before the others. */
 const REFUSED_FOR_MS = 5_000
@@ -33,11 +37,12 @@ const REFUSED_FOR_MS = 5_000
  * many milliseconds it is worth looking again; Infinity if nothing waits.
  *
  * While the receiver is not well, everything waits, so that the order stays. A message that the receiver refuses for
- * itself is tried again later, after those about other subjects that are due then. The caller makes sure that one worker at
- * a time sends.
+ * itself is tried again later, after those about other subjects that are due then. A digest that is too large for it is sent
+ * in halves. The caller makes sure that one worker at a time sends.
  */
 export async function deliverPending(delivery: Delivery, signal: AbortSignal): Promise<number> {
-  const { pool, log, receiver, caller, publicUrl, nowMs = () => performance.now() } = delivery
+  const { pool, log, receiver, caller, acceptances, publicUrl, nowMs = () => performance.now() } = delivery
+  await acceptances.write()
   const isDigest = receiver.digestCron !== null
   const policy = {
     receiver: receiver.name,
@@ -52,20 +57,27 @@ export async function deliverPending(delivery: Delivery, signal: AbortSignal): P
   if (due.length === 0) return messageMs
   const giveWayAtMs = nowMs() + REFUSED_FOR_MS
   const refused = new Set<string>()
-  for (const sending of isDigest ? digestsOf(due) : due.map((one): Sending => [one])) {
+  const sendings = isDigest ? digestsOf(due) : due.map((one): Sending => [one])
+  for (let sending = sendings.shift(); sending; sending = sendings.shift()) {
     const [first] = sending
     if (signal.aborted) return Number.POSITIVE_INFINITY
-    if (first.isRefused && nowMs() > giveWayAtMs) return 0
+    // A digest does not give way: its halves would begin with the whole again.
+    if (!isDigest && first.isRefused && nowMs() > giveWayAtMs) return 0
     const about = JSON.stringify([first.kind, first.account, first.subject])
     if (refused.has(about)) continue
     const sentAt = new Date(first.now.getTime() + nowMs() - startedAtMs)
     const message = composeMessage(sending, receiver, publicUrl)
     const result = await caller.call(writeMessage(message, receiver, sentAt), signal)
-    // Its outcome is unknown: it is sent again, under the same id.
-    if (signal.aborted) return Number.POSITIVE_INFINITY
+    // Unless it was accepted, its outcome is unknown: it is sent again, under the same id.
+    if (signal.aborted && !result.ok) return Number.POSITIVE_INFINITY
+    if (result.httpStatus === TOO_LARGE && sending.length > 1) {
+      sendings.unshift(...halvesOf(sending))
+      continue
+    }
     const retryInMs = backOffOf(first.attempts)
     const events = sending.map(({ event }) => event)
-    await recordResult(pool, receiver.name, events, result, retryInMs)
+    if (result.ok) await acceptances.record(events, result)
+    else await recordResult(pool, receiver.name, events, result, retryInMs)
     logResult(log, receiver.name, first, result)
     if (result.ok) continue
     if (result.httpStatus === null || !ABOUT_THE_MESSAGE.includes(result.httpStatus)) return retryInMs
@@ -79,10 +91,17 @@ export async function deliverPending(delivery: Delivery, signal: AbortSignal): P
 function digestsOf(due: readonly Pending[]): Sending[] {
   const inOrder = due.toSorted((a, b) => Number(BigInt(a.event) - BigInt(b.event)))
   const digests = Object.values(Object.groupBy(inOrder, ({ due: time }) => time))
-  return digests.flatMap(digest => {
-    const [first, ...others] = digest ?? []
-    return first ? [[first, ...others] as Sending] : []
-  })
+  return digests.flatMap(digest => sendingOf(digest ?? []))
+}
+
+function halvesOf(digest: Sending): Sending[] {
+  const middle = Math.ceil(digest.length / 2)
+  return [...sendingOf(digest.slice(0, middle)), ...sendingOf(digest.slice(middle))]
+}
+
+/** What sends these as one; nothing if there are none. */
+function sendingOf([first, ...others]: readonly Pending[]): Sending[] {
+  return first ? [[first, ...others]] : []
 }
 
 function backOffOf(attempts: number): number {

@@ -6,6 +6,7 @@ import { succeedsWithin } from '#src/model/within.ts'
 import type { ProxyChoice } from '#src/platform/dispatcher.ts'
 import { type Caller, openCaller } from './caller.ts'
 import { deliverPending } from './deliver.ts'
+import { Acceptances } from './pending.ts'
 import { registerReceivers, routeEvents } from './route.ts'
 import type { SummarizeRules } from './rule-events.ts'
 import { type Watched, watch } from './watch.ts'
@@ -60,9 +61,10 @@ export class Notifier implements AsyncDisposable {
     this.#context = context
     this.#senders = settings.receivers.map(receiver => {
       const caller = this.#callers.use(openCaller(receiver.url, receiver.urlSetting, settings, proxy))
+      const acceptances = new Acceptances(pool, receiver.name)
       return new Sender(() =>
         deliverPending(
-          { pool, log, receiver, caller, publicUrl },
+          { pool, log, receiver, caller, acceptances, publicUrl },
           AbortSignal.any([signal, this.#leader.signal]),
         ),
       )

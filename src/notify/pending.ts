@@ -113,19 +113,49 @@ export function loadDue(pool: Pool, policy: Policy): Promise<Pending[]> {
   )
 }
 
+type Accepted = { readonly events: readonly string[]; readonly result: CallResult }
+
+/**
+ * Records what a receiver accepted. If Postgres cannot be told, it is kept for the next look of this process, which begins with
+ * `write`: so nothing else is sent meanwhile, and what is kept is one message or one digest. It is lost with the process.
+ */
+export class Acceptances {
+  readonly #pool: Pool
+  readonly #receiver: string
+  #unwritten: Accepted | null = null
+
+  constructor(pool: Pool, receiver: string) {
+    this.#pool = pool
+    this.#receiver = receiver
+  }
+
+  async record(events: readonly string[], result: CallResult): Promise<void> {
+    this.#unwritten = { events, result }
+    await this.write()
+  }
+
+  /** Writes what is kept, if anything is. */
+  async write(): Promise<void> {
+    if (this.#unwritten === null) return
+    const { events, result } = this.#unwritten
+    await recordResult(this.#pool, this.#receiver, events, result, null)
+    this.#unwritten = null
+  }
+}
+
 /** Records what a receiver answered to messages, and when they are sent again if it did not accept them. */
 export async function recordResult(
   pool: Pool,
   receiver: string,
   events: readonly string[],
   result: CallResult,
-  retryInMs: number,
+  retryInMs: number | null,
 ): Promise<void> {
   await pool.query(
     `update ferry.deliveries set attempts = attempts + 1, http_status = $3, failure = $4,
        delivered_at = case when $4::text is null then clock_timestamp() end,
        retry_at = clock_timestamp() + $5 * interval '1 ms'
      where receiver = $1 and event = any ($2::bigint[]) and delivered_at is null`,
-    [receiver, events, result.httpStatus, result.ok ? null : result.why, result.ok ? null : retryInMs],
+    [receiver, events, result.httpStatus, result.ok ? null : result.why, retryInMs],
   )
 }

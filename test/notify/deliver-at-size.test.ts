@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { readConfig } from '#src/config.ts'
 import type { CallResult } from '#src/notify/caller.ts'
 import { deliverPending } from '#src/notify/deliver.ts'
+import { Acceptances } from '#src/notify/pending.ts'
 import { routeEvents } from '#src/notify/route.ts'
 import { openTestStore } from '#test/support/store.ts'
 
@@ -47,6 +48,7 @@ test('a look reads what waits and what is due, however many events there are', a
   if (!receiver) throw new Error('the receiver is not read')
   const route = () =>
     routeEvents({ pool: generic, receivers: [receiver], timezone: 'UTC', summarizeRules: async () => [] })
+  const acceptances = new Acceptances(generic, receiver.name)
   const look = async () => {
     await route()
     return deliverPending(
@@ -61,6 +63,7 @@ test('a look reads what waits and what is due, however many events there are', a
           async [Symbol.asyncDispose]() {},
         },
         receiver,
+        acceptances,
         publicUrl: null,
       },
       new AbortController().signal,

@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { readConfig } from '#src/config.ts'
 import { type Delivery, deliverPending } from '#src/notify/deliver.ts'
+import { Acceptances } from '#src/notify/pending.ts'
 import { openNotifyHarness } from './notify-harness.ts'
 
 /**
@@ -34,6 +35,7 @@ async function setup(onCall: (about: unknown) => Promise<unknown> = async () => 
       async [Symbol.asyncDispose]() {},
     },
     receiver,
+    acceptances: new Acceptances(harness.ferry.pool, receiver.name),
     publicUrl: null,
     nowMs: () => clockMs,
   }

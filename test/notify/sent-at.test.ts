@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { readConfig } from '#src/config.ts'
 import { openCaller } from '#src/notify/caller.ts'
 import { deliverPending } from '#src/notify/deliver.ts'
+import { Acceptances } from '#src/notify/pending.ts'
 import { openNotifyHarness } from './notify-harness.ts'
 import { SECRET } from './receiver.ts'
 
@@ -30,8 +31,17 @@ test("a message says when it is sent by the database's clock, also one that wait
   }
   const before = await seconds()
   const { pool } = harness.ferry
+  const acceptances = new Acceptances(pool, receiver.name)
   await deliverPending(
-    { pool, log: pino({ level: 'silent' }), receiver, caller, publicUrl: null, nowMs: () => clockMs },
+    {
+      pool,
+      log: pino({ level: 'silent' }),
+      receiver,
+      caller,
+      acceptances,
+      publicUrl: null,
+      nowMs: () => clockMs,
+    },
     new AbortController().signal,
   )
   const sentAt = harness.receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']))
