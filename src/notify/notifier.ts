@@ -19,6 +19,8 @@ import { type Watched, watch } from './watch.ts'
  *     watch ─────────────▲                                                    └─► receiver
  *                                                heartbeat ─► FERRY_HEARTBEAT_URL
  *
+ * The heartbeat has a lease of its own: a worker may have the settings for one of both only.
+ *
  * Each receiver is sent to by itself: one that is slow or does not answer delays no other.
  */
 
@@ -32,7 +34,6 @@ export type NotifierContext = Watched & {
   readonly signal: AbortSignal
 }
 
-const LEASE_NAME = 'notify'
 const LEASE_MS = 30_000
 
 /** How often the other workers try to take the lease. */
@@ -49,11 +50,12 @@ export class Notifier implements AsyncDisposable {
   readonly #callers = new AsyncDisposableStack()
   readonly #senders: readonly Sender[]
   readonly #monitor: Sender | null
-  readonly #leader: Leader
+  readonly #sending: Leader
+  readonly #beating: Leader
   /** A receiver is told of what happens from then on, whichever worker tells it. */
   #isRegistered = false
-  readonly #watching = new Interval(WATCH_EVERY_MS)
-  readonly #beating = new Interval(BEAT_EVERY_MS)
+  readonly #nextWatch = new Interval(WATCH_EVERY_MS)
+  readonly #nextBeat = new Interval(BEAT_EVERY_MS)
 
   constructor(context: NotifierContext) {
     const { settings, proxy, pool, holder, log, signal } = context
@@ -65,33 +67,35 @@ export class Notifier implements AsyncDisposable {
       return new Sender(() =>
         deliverPending(
           { pool, log, receiver, caller, acceptances, publicUrl },
-          AbortSignal.any([signal, this.#leader.signal]),
+          AbortSignal.any([signal, this.#sending.signal]),
         ),
       )
     })
     const monitor =
       heartbeat && this.#callers.use(openCaller(heartbeat, 'FERRY_HEARTBEAT_URL', settings, proxy))
     this.#monitor = monitor && new Sender(() => this.#callMonitor(monitor))
-    this.#leader = new Leader(pool, holder, log)
+    this.#sending = new Leader('notify', pool, holder, log)
+    this.#beating = new Leader('heartbeat', pool, holder, log)
   }
 
-  /** Does what is due, if this worker has the lease; returns in how many milliseconds it is worth looking again. */
+  /** Does what is due, as far as this worker has the leases; returns in how many milliseconds it is worth looking again. */
   async look(): Promise<number> {
     const { pool, settings, summarizeRules } = this.#context
     const { receivers, timezone } = settings
     if (!this.#isRegistered) await registerReceivers(pool, receivers)
     this.#isRegistered = true
-    if (!(await this.#leader.leads())) return Number.POSITIVE_INFINITY
     let nextMs = Number.POSITIVE_INFINITY
-    if (receivers.length > 0) {
-      if (this.#watching.isDue()) {
+    const sends = receivers.length > 0 && (await this.#sending.leads())
+    if (sends) {
+      if (this.#nextWatch.isDue()) {
         await registerReceivers(pool, receivers) // somebody may have removed them
         await watch({ ...this.#context, accounts: await this.#listAccounts() })
       }
       if (await routeEvents({ pool, receivers, timezone, summarizeRules })) nextMs = 0
     }
-    const beat = this.#beating.isDue() ? this.#monitor : null
-    const ended = [...this.#senders, ...(beat ? [beat] : [])].map(async sender => {
+    const beat =
+      this.#monitor && (await this.#beating.leads()) && this.#nextBeat.isDue() ? this.#monitor : null
+    const ended = [...(sends ? this.#senders : []), ...(beat ? [beat] : [])].map(async sender => {
       nextMs = Math.min(nextMs, await sender.send())
     })
     const all = Promise.all(ended)
@@ -103,7 +107,7 @@ export class Notifier implements AsyncDisposable {
   /** Resolves once nothing is being sent: the signal of the context has to be aborted. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#senders, ...(this.#monitor ? [this.#monitor] : [])].map(one => one.settled()))
-    await this.#leader.release()
+    await Promise.all([this.#sending.release(), this.#beating.release()])
     await this.#callers.disposeAsync()
   }
 
@@ -148,13 +152,15 @@ class Sender {
 
 /** Takes the lease once it is free, and keeps it. */
 class Leader {
+  readonly #leaseName: string
   readonly #pool: Pool
   readonly #holder: string
   readonly #log: Logger
   readonly #asking = new Interval(ASK_EVERY_MS)
   #lease: Lease | null = null
 
-  constructor(pool: Pool, holder: string, log: Logger) {
+  constructor(leaseName: string, pool: Pool, holder: string, log: Logger) {
+    this.#leaseName = leaseName
     this.#pool = pool
     this.#holder = holder
     this.#log = log
@@ -168,7 +174,9 @@ class Leader {
   async leads(): Promise<boolean> {
     if (this.#lease?.signal.aborted) this.#lease = null
     if (this.#lease === null && this.#asking.isDue()) {
-      const asked = await acquireLease(this.#pool, LEASE_NAME, this.#holder, this.#log, { lifeMs: LEASE_MS })
+      const asked = await acquireLease(this.#pool, this.#leaseName, this.#holder, this.#log, {
+        lifeMs: LEASE_MS,
+      })
       if (!('heldBy' in asked)) this.#lease = asked
     }
     return this.#lease !== null

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { holdLease, removeLeases } from '#test/support/leases.ts'
 import { addRun } from '#test/support/runs.ts'
 import { openNotifyHarness } from './notify-harness.ts'
+import { openReceiver } from './receiver.ts'
 
 test('the worker that tells of what is wrong tells of the accounts of all workers, until their targets are deleted', async () => {
   await using harness = await openNotifyHarness()
@@ -60,3 +63,20 @@ test('a new receiver that could not be recorded at once is not told of what was 
   await notifier.look()
   expect(harness.receiver.messages()).toMatchObject([{ data: { import: '2' } }])
 })
+
+test.for(['messages', 'the heartbeat'])(
+  'a worker that has only the settings for %s keeps others from nothing else',
+  async first => {
+    await using harness = await openNotifyHarness()
+    await using monitor = await openReceiver()
+    for (const resource of ['alert-rules', 'mcp-servers'] as const) {
+      await saveFreshnessTargets(harness.ferry.pool, [{ ...FRESHNESS_TARGET, resource, folders: null }])
+      await harness.sync({ resource })
+    }
+    await harness.raise({})
+    const beats = { FERRY_WEBHOOK_URL: '', FERRY_WEBHOOK_SECRET: '', FERRY_HEARTBEAT_URL: monitor.url }
+    for (const env of first === 'messages' ? [{}, beats] : [beats, {}]) await harness.openNotifier(env).look()
+    expect(harness.receiver.messages()).toHaveLength(1)
+    expect(monitor.received).toHaveLength(1)
+  },
+)
