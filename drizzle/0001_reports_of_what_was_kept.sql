@@ -2,6 +2,8 @@ ALTER TABLE "ferry"."history" ADD COLUMN "runs_start_at" timestamp with time zon
 ALTER TABLE "ferry"."freshness_targets" ADD COLUMN "nightly_cron" text;--> statement-breakpoint
 ALTER TABLE "ferry"."freshness_targets" ADD COLUMN "night_since" timestamp with time zone DEFAULT '-infinity' NOT NULL;
 --> statement-breakpoint
+COMMENT ON TABLE ferry.platform_limits IS 'One row for each limit, and for each account of one that several share. A worker locks them while it looks at the call log.';
+--> statement-breakpoint
 COMMENT ON COLUMN ferry.audit.action IS 'What was done, in the words of the commands: sync, approve, reject, confirm, pause, resume, cancel, resolve, purge, run or send (a message again).';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.audit.subject_kind IS 'What it was done to: a run, an import, a schedule or an event.';
@@ -22,6 +24,99 @@ COMMENT ON COLUMN ferry.history.runs_start_at IS 'Runs that changed nothing and 
 COMMENT ON COLUMN ferry.freshness_targets.nightly_cron IS 'FERRY_NIGHTLY_CRON: when a night is due, in this time zone. Null if no worker has said it.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.night_since IS 'Since when it is due then: a night of before counts as missed only where its time was the same.';
+--> statement-breakpoint
+DROP FUNCTION ferry_internal.acquire_permit(text,text,text,bigint,integer[],integer[],integer,bigint,text,double precision), ferry_internal.claim_batch(bigint,text,uuid,uuid,boolean,text,integer[],integer[],integer,integer,integer,integer,integer,integer,integer,bigint,text,double precision);
+--> statement-breakpoint
+-- Records one more call in the call log if every window has room for it; otherwise says how long to wait. One row: call_id,
+-- or wait_ms. `poll_soon` is true while the wait depends on calls in flight, which may well end before their counted_by:
+-- ask again after a short while.
+--
+-- The row of platform_limits is locked first. Each statement of a volatile plpgsql function has a snapshot of its own, so
+-- the count that follows sees all calls that were recorded before the lock was granted. One statement that locked and
+-- counted would count with a snapshot older than the lock, and would let too many calls through.
+--
+-- Which calls count, and until when, is said in full_windows.sql.
+--
+-- p_accounts: those that share the limit. Other settings may count their calls under other keys, as while a `limitGroup` is changed by a
+-- rolling restart. So the row that each account has alone is locked too, whatever the key is, and nothing is recorded while calls count
+-- elsewhere (counted_elsewhere.sql). All rows are locked in one order. Null: the caller has locked them in this statement, or is a
+-- worker of 0.2.0.
+--
+-- `is_unknown`: this is not the database that Ferry knew, so its call log may lack calls; none is recorded. Three
+-- parameters are those of is_known_database.sql.
+CREATE OR REPLACE FUNCTION ferry_internal.acquire_permit(
+  p_limit_key text, p_operation text, p_account text, p_run_id bigint,
+  p_max_calls int[], p_window_ms int[], p_arrival_bound_ms int,
+  p_own_call bigint DEFAULT NULL, p_own_request_id text DEFAULT NULL, p_own_age_ms double precision DEFAULT NULL,
+  p_accounts text[] DEFAULT NULL,
+  OUT call_id bigint, OUT wait_ms double precision, OUT poll_soon boolean, OUT is_unknown boolean
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_blocked_until timestamptz;
+  v_now timestamptz;
+  v_free_at timestamptz;
+  v_keys text[];
+BEGIN
+  v_keys := ARRAY(
+    SELECT p_limit_key UNION SELECT split_part(p_limit_key, ':', 1) || ':' || a FROM unnest(p_accounts) a);
+  IF (SELECT count(*) FROM ferry.platform_limits l WHERE l.limit_key = ANY (v_keys) AND l.operation = p_operation)
+    < cardinality(v_keys) THEN
+    INSERT INTO ferry.platform_limits (limit_key, operation) SELECT k, p_operation FROM unnest(v_keys) k ORDER BY k
+      ON CONFLICT DO NOTHING;
+  END IF;
+  PERFORM FROM ferry.platform_limits l WHERE l.limit_key = ANY (v_keys) AND l.operation = p_operation
+    ORDER BY l.limit_key FOR UPDATE;
+  SELECT l.blocked_until INTO v_blocked_until FROM ferry.platform_limits l
+    WHERE l.limit_key = p_limit_key AND l.operation = p_operation;
+
+  SELECT NOT (k.is_same AND k.has_call) INTO is_unknown
+    FROM ferry_internal.is_known_database(p_own_call, p_own_request_id, p_own_age_ms) k;
+  IF is_unknown THEN
+    wait_ms := 0;
+    poll_soon := true;
+    RETURN;
+  END IF;
+
+  v_now := clock_timestamp();
+  v_free_at := greatest(v_blocked_until, v_now);
+  IF p_accounts IS NOT NULL THEN
+    SELECT greatest(v_free_at, max(e.free_at)) INTO v_free_at
+      FROM ferry_internal.counted_elsewhere(p_limit_key, p_operation, p_accounts, p_window_ms, v_now) e;
+  END IF;
+  SELECT greatest(v_free_at, max(w.free_at)), coalesce(bool_or(w.is_in_flight), false) INTO v_free_at, poll_soon
+    FROM ferry_internal.full_windows(p_limit_key, p_operation, p_max_calls, p_window_ms, v_now) w;
+
+  IF v_free_at > v_now THEN
+    wait_ms := extract(epoch FROM v_free_at - v_now) * 1000;
+    RETURN;
+  END IF;
+  INSERT INTO ferry.platform_calls (limit_key, account, operation, started, counted_by, run_id)
+    VALUES (p_limit_key, p_account, p_operation, v_now, v_now + p_arrival_bound_ms * interval '1 ms', p_run_id)
+    RETURNING id INTO call_id;
+END $$;
+
+COMMENT ON FUNCTION ferry_internal.acquire_permit IS 'Records one more call in the call log, or says how long to wait. For Ferry itself.';
+--> statement-breakpoint
+-- For each other key of an operation: until when calls of these accounts count that other settings recorded under it; null if there
+-- are none. A `limitGroup` that was just set or changed, or another process that does not know all accounts, counts apart, but
+-- the platform does not.
+--
+-- Which calls count, and until when, is said in full_windows.sql. Of each key the index gives the few calls of the last minute.
+-- The planner puts the body in the place of the call.
+CREATE OR REPLACE FUNCTION ferry_internal.counted_elsewhere(
+  p_limit_key text, p_operation text, p_accounts text[], p_window_ms int[], p_at timestamptz
+) RETURNS TABLE (free_at timestamptz) LANGUAGE sql STABLE AS $$
+  SELECT c.counts_until + w.longest
+  FROM (SELECT max(ms) * interval '1 ms' AS longest FROM unnest(p_window_ms) ms) w
+  CROSS JOIN ferry.platform_limits l
+  CROSS JOIN LATERAL (
+    SELECT max(least(c.finished, c.counted_by)) AS counts_until FROM ferry.platform_calls c
+    WHERE c.limit_key = l.limit_key AND c.operation = l.operation AND c.counted_by > p_at - w.longest
+      AND c.account = ANY (p_accounts) AND least(c.finished, c.counted_by) > p_at - w.longest) c
+  WHERE l.operation = p_operation AND l.limit_key <> p_limit_key
+$$;
+
+COMMENT ON FUNCTION ferry_internal.counted_elsewhere IS 'Until when calls count that other settings recorded under other keys. For Ferry itself.';
 --> statement-breakpoint
 -- Puts smaller batches in the place of one, uncertain, sent, or ready and uncertain, of which lines are set aside: those were not in
 -- the call, so each is to be sent alone, as uncertain as it was before it, and what lies between them stays as it is. If the batch
@@ -75,7 +170,8 @@ COMMENT ON FUNCTION ferry_internal.carve_batch IS 'Puts smaller batches in the p
 --
 -- p_largest_first_after: from this number of refusals in a row on, the largest batch is claimed instead of the smallest.
 -- p_row_overhead_bytes: what a row has in a request besides its values. p_turn_lapses_ms: an import that has not asked for
--- so long does not wait any more. p_note_waiting_every_ms: how often one that waits is written down.
+-- so long does not wait any more. p_note_waiting_every_ms: how often one that waits is written down. p_accounts: as acquire_permit
+-- says it.
 --
 -- The settings: this function is called for every batch, its plans are made before the tables have their size, and they are
 -- kept. Without the first two it may read all rows of an import before those of one batch. They make the one row of
@@ -85,6 +181,7 @@ CREATE OR REPLACE FUNCTION ferry_internal.claim_batch(
   p_window_ms int[], p_arrival_bound_ms int, p_claim_ms int, p_max_bytes int,
   p_row_overhead_bytes int, p_largest_first_after int, p_turn_lapses_ms int, p_note_waiting_every_ms int,
   p_own_call bigint, p_own_request_id text, p_own_age_ms double precision,
+  p_accounts text[] DEFAULT NULL,
   OUT what text, OUT status text, OUT wait_ms double precision, OUT poll_soon boolean, OUT batch_id bigint,
   OUT call_id bigint
 ) LANGUAGE plpgsql VOLATILE
@@ -165,7 +262,7 @@ BEGIN
 
   SELECT * INTO v_permit FROM ferry_internal.acquire_permit(
     p_limit_key, 'import-subscribers', v.account, NULL, p_max_calls, p_window_ms, p_arrival_bound_ms,
-    p_own_call, p_own_request_id, p_own_age_ms);
+    p_own_call, p_own_request_id, p_own_age_ms, p_accounts);
   IF v_permit.is_unknown THEN
     what := 'unknown';
     RETURN;

@@ -39,7 +39,7 @@ COMMENT ON COLUMN ferry.database_changes.known IS 'The system identifier, timeli
 COMMENT ON COLUMN ferry.database_changes.found IS 'Those of the database that it found.';
 COMMENT ON COLUMN ferry.database_changes.held_imports IS 'How many imports were held for a person.';
 
-COMMENT ON TABLE ferry.platform_limits IS 'One row for each limit. A worker locks it while it looks at the call log.';
+COMMENT ON TABLE ferry.platform_limits IS 'One row for each limit, and for each account of one that several share. A worker locks them while it looks at the call log.';
 COMMENT ON COLUMN ferry.platform_limits.id IS 'The number of the limit, for reports: whoever only reads may not see its key.';
 COMMENT ON COLUMN ferry.platform_limits.limit_key IS 'What the platform counts by: an account, a limitGroup, or the hash of an app key.';
 COMMENT ON COLUMN ferry.platform_limits.operation IS 'The operation that is limited.';

@@ -22,7 +22,7 @@ export type AcquiredPermits = {
  */
 export async function acquirePermits(
   pool: Pool,
-  { limitKey, windows }: Limit,
+  { limitKey, windows, accounts = [] }: Limit,
   operation: Operation,
   calls: readonly Call[],
   { arrivalBoundMs, ownCall }: { readonly arrivalBoundMs: number; readonly ownCall: OwnCall },
@@ -36,6 +36,7 @@ export async function acquirePermits(
     windows.map(window => guardedMs(window.windowMs)),
     guardedMs(arrivalBoundMs),
     ...ownCall.values(),
+    accounts,
   ])
   const refused = asked.find(answer => answer.callId === null)
   return {
@@ -49,12 +50,13 @@ export async function acquirePermits(
 }
 
 /**
- * Asks for one call after the other until one has to wait. The first takes the lock of the limit, and it is held until all
- * are asked. Each sees the calls recorded before it, because every statement of a volatile function has its own snapshot.
+ * Asks for one call after the other until one has to wait. The first takes the locks of the limit and of its accounts, which
+ * are held until all are asked, and asks what counts elsewhere. Each sees the calls recorded before it, because every
+ * statement of a volatile function has its own snapshot.
  */
 const ACQUIRE_PERMITS = `
   with recursive asked as (
-    select 1 as n, p.* from ferry_internal.acquire_permit($1, $2, ($3::text[])[1], ($4::bigint[])[1], $5, $6, $7, $8, $9, $10) p
+    select 1 as n, p.* from ferry_internal.acquire_permit($1, $2, ($3::text[])[1], ($4::bigint[])[1], $5, $6, $7, $8, $9, $10, $11) p
     union all
     select n + 1, p.*
     from asked, ferry_internal.acquire_permit($1, $2, ($3::text[])[n + 1], ($4::bigint[])[n + 1], $5, $6, $7, $8, $9, $10) p

@@ -4,7 +4,7 @@ import { type Limit, MAX_RETRY_AFTER_MS, PERMIT_SHARE_PERCENT, POLL_SOON_MS } fr
 import { momentNow } from '#src/model/moment.ts'
 import { acquirePermits } from './acquire-permits.ts'
 import type { OwnCall } from './known-database.ts'
-import { type ClosedLimit, findClosedLimit, loadCountedElsewhere } from './limits.ts'
+import { type ClosedLimit, findClosedLimit } from './limits.ts'
 import { gather, openPermitQueue } from './permit-queue.ts'
 import { retryTransient } from './retry.ts'
 
@@ -89,11 +89,6 @@ class CallQueue {
   }
 
   async #acquireAll(calls: readonly Call[], signal: AbortSignal) {
-    const elsewhereMs = await retryTransient(
-      () => loadCountedElsewhere(this.#pool, this.#limit, this.#operation),
-      { signal },
-    )
-    if (elsewhereMs > 0) return { permits: [], waitMs: Math.min(elsewhereMs, MAX_WAIT_MS) }
     const askedAt = momentNow()
     // Repeated after a lost answer, it may acquire permits that nobody uses: fewer calls then, never more.
     const { acquired, wait, isUnknown } = await retryTransient(

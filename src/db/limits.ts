@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { guardedMs, type Limit } from '#src/model/limit.ts'
-import { findAll, findMaybe, findOne, findValue, type Queryable } from './rows.ts'
+import { findAll, findMaybe, findOne, type Queryable } from './rows.ts'
 
 /** The state of a limit for an operation at this moment. */
 const LimitState = z.object({
@@ -36,32 +36,6 @@ export function loadLimitState(
     ],
   )
 }
-
-/**
- * Returns for how long calls of these accounts still count that other settings recorded under another key, in milliseconds; 0 if
- * there are none. A `limitGroup` that was just set or changed, or another process that does not know all accounts, counts apart,
- * but the platform does not.
- */
-export async function loadCountedElsewhere(
-  pool: Pool,
-  { limitKey, windows, accounts = [] }: Limit,
-  operation: string,
-): Promise<number> {
-  if (accounts.length === 0) return 0
-  const longestMs = guardedMs(Math.max(...windows.map(({ windowMs }) => windowMs)))
-  const values = [limitKey, operation, accounts, longestMs]
-  return (await findValue(pool, z.number().nullable(), COUNTED_ELSEWHERE, values)) ?? 0
-}
-
-/** Which calls count, and until when, is said in full_windows.sql. Of each key the index gives the few calls of the last minute. */
-const COUNTED_ELSEWHERE = `
-  select (extract(epoch from max(c.counts_until) + $4 * interval '1 ms' - now()) * 1000)::float8 as ms
-  from ferry.platform_limits l
-  cross join lateral (
-    select max(least(c.finished, c.counted_by)) as counts_until from ferry.platform_calls c
-    where c.limit_key = l.limit_key and c.operation = l.operation and c.counted_by > now() - $4 * interval '1 ms'
-      and c.account = any ($3::text[]) and least(c.finished, c.counted_by) > now() - $4 * interval '1 ms') c
-  where l.operation = $2 and l.limit_key <> $1`
 
 /**
  * A limit that is closed: until when, and the `request_id` of the platform's last answer that said so. If the platform has not

@@ -8,27 +8,37 @@
 --
 -- Which calls count, and until when, is said in full_windows.sql.
 --
--- `is_unknown`: this is not the database that Ferry knew, so its call log may lack calls; none is recorded. The last three
+-- p_accounts: those that share the limit. Other settings may count their calls under other keys, as while a `limitGroup` is changed by a
+-- rolling restart. So the row that each account has alone is locked too, whatever the key is, and nothing is recorded while calls count
+-- elsewhere (counted_elsewhere.sql). All rows are locked in one order. Null: the caller has locked them in this statement, or is a
+-- worker of 0.2.0.
+--
+-- `is_unknown`: this is not the database that Ferry knew, so its call log may lack calls; none is recorded. Three
 -- parameters are those of is_known_database.sql.
 CREATE OR REPLACE FUNCTION ferry_internal.acquire_permit(
   p_limit_key text, p_operation text, p_account text, p_run_id bigint,
   p_max_calls int[], p_window_ms int[], p_arrival_bound_ms int,
   p_own_call bigint DEFAULT NULL, p_own_request_id text DEFAULT NULL, p_own_age_ms double precision DEFAULT NULL,
+  p_accounts text[] DEFAULT NULL,
   OUT call_id bigint, OUT wait_ms double precision, OUT poll_soon boolean, OUT is_unknown boolean
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_blocked_until timestamptz;
   v_now timestamptz;
   v_free_at timestamptz;
+  v_keys text[];
 BEGIN
-  SELECT l.blocked_until INTO v_blocked_until FROM ferry.platform_limits l
-    WHERE l.limit_key = p_limit_key AND l.operation = p_operation FOR UPDATE;
-  IF NOT FOUND THEN
-    INSERT INTO ferry.platform_limits (limit_key, operation) VALUES (p_limit_key, p_operation)
+  v_keys := ARRAY(
+    SELECT p_limit_key UNION SELECT split_part(p_limit_key, ':', 1) || ':' || a FROM unnest(p_accounts) a);
+  IF (SELECT count(*) FROM ferry.platform_limits l WHERE l.limit_key = ANY (v_keys) AND l.operation = p_operation)
+    < cardinality(v_keys) THEN
+    INSERT INTO ferry.platform_limits (limit_key, operation) SELECT k, p_operation FROM unnest(v_keys) k ORDER BY k
       ON CONFLICT DO NOTHING;
-    SELECT l.blocked_until INTO v_blocked_until FROM ferry.platform_limits l
-      WHERE l.limit_key = p_limit_key AND l.operation = p_operation FOR UPDATE;
   END IF;
+  PERFORM FROM ferry.platform_limits l WHERE l.limit_key = ANY (v_keys) AND l.operation = p_operation
+    ORDER BY l.limit_key FOR UPDATE;
+  SELECT l.blocked_until INTO v_blocked_until FROM ferry.platform_limits l
+    WHERE l.limit_key = p_limit_key AND l.operation = p_operation;
 
   SELECT NOT (k.is_same AND k.has_call) INTO is_unknown
     FROM ferry_internal.is_known_database(p_own_call, p_own_request_id, p_own_age_ms) k;
@@ -40,6 +50,10 @@ BEGIN
 
   v_now := clock_timestamp();
   v_free_at := greatest(v_blocked_until, v_now);
+  IF p_accounts IS NOT NULL THEN
+    SELECT greatest(v_free_at, max(e.free_at)) INTO v_free_at
+      FROM ferry_internal.counted_elsewhere(p_limit_key, p_operation, p_accounts, p_window_ms, v_now) e;
+  END IF;
   SELECT greatest(v_free_at, max(w.free_at)), coalesce(bool_or(w.is_in_flight), false) INTO v_free_at, poll_soon
     FROM ferry_internal.full_windows(p_limit_key, p_operation, p_max_calls, p_window_ms, v_now) w;
 

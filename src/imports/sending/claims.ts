@@ -3,9 +3,8 @@ import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import type { OwnCall } from '#src/db/known-database.ts'
 import type { Lease } from '#src/db/leases.ts'
-import { loadCountedElsewhere } from '#src/db/limits.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { findOne, findValue, Int8 } from '#src/db/rows.ts'
+import { findOne, Int8 } from '#src/db/rows.ts'
 import { MAX_BATCH_BYTES, ROW_OVERHEAD_BYTES } from '#src/imports/estimate.ts'
 import type { Permit } from '#src/model/call.ts'
 import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
@@ -94,23 +93,12 @@ const ASK_AFTER_TURN_MS = 20
  * are reclaimed before: their batches are claimed first.
  */
 export async function claimBatch(context: ClaimContext, request: ClaimRequest): Promise<ClaimResult> {
-  const { pool, limit, importId } = context
-  const elsewhereMs = await loadCountedElsewhere(pool, limit, 'import-subscribers')
-  // Whether it was paused meanwhile, the claim says.
-  if (elsewhereMs > 0 && (await isRunning(pool, importId))) {
-    return { what: 'wait', waitMs: elsewhereMs, pollSoon: false }
-  }
   for (;;) {
     const row = await tryClaim(context, request)
     if (row.what === 'expired') await reclaimImport(context.pool, context.importId)
     else if (row.what === 'unknown') await context.noticeDatabase()
     else return resultOf(context, request, row)
   }
-}
-
-function isRunning(pool: Pool, importId: bigint): Promise<boolean> {
-  const running = `select exists (select from ferry.imports where id = $1 and status = 'running') as is_running`
-  return findValue(pool, z.boolean(), running, [importId])
 }
 
 function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRow> {
@@ -120,7 +108,8 @@ function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRo
     `select * from ferry_internal.claim_batch(p_import => $1, p_lease => $2, p_token => $3, p_claim => $4, p_again => $5,
        p_limit_key => $6, p_max_calls => $7, p_window_ms => $8, p_arrival_bound_ms => $9, p_claim_ms => $10,
        p_max_bytes => $11, p_row_overhead_bytes => $12, p_largest_first_after => $13, p_turn_lapses_ms => $14,
-       p_note_waiting_every_ms => $15, p_own_call => $16, p_own_request_id => $17, p_own_age_ms => $18)`,
+       p_note_waiting_every_ms => $15, p_own_call => $16, p_own_request_id => $17, p_own_age_ms => $18,
+       p_accounts => $19)`,
     [
       context.importId,
       context.lease.name,
@@ -138,6 +127,7 @@ function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRo
       TURN_LAPSES_MS,
       NOTE_WAITING_EVERY_MS,
       ...context.ownCall.values(),
+      context.limit.accounts ?? [],
     ],
   )
 }

@@ -65,3 +65,19 @@ test('an import that died waiting keeps no other from its turn after the clock w
   await second.leaveWindow()
   expect(await second.claim()).toBe('claimed')
 })
+
+test('imports of one account under two keys that claim at one instant get the permits of one', async () => {
+  await using harness = await openImportHarness()
+  for (let round = 1; round <= 5; round++) {
+    const claimers = await Promise.all(
+      ['old', 'new'].map(key =>
+        claimerOf(harness, `account${round}`, {
+          ...limitOf(`account:${key}${round}`),
+          accounts: [`account${round}`],
+        }),
+      ),
+    )
+    const results = await Promise.all(claimers.map(({ claim }) => claim()))
+    expect(results.toSorted()).toEqual(['claimed', 'wait'])
+  }
+})

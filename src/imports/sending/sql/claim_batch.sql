@@ -17,7 +17,8 @@
 --
 -- p_largest_first_after: from this number of refusals in a row on, the largest batch is claimed instead of the smallest.
 -- p_row_overhead_bytes: what a row has in a request besides its values. p_turn_lapses_ms: an import that has not asked for
--- so long does not wait any more. p_note_waiting_every_ms: how often one that waits is written down.
+-- so long does not wait any more. p_note_waiting_every_ms: how often one that waits is written down. p_accounts: as acquire_permit
+-- says it.
 --
 -- The settings: this function is called for every batch, its plans are made before the tables have their size, and they are
 -- kept. Without the first two it may read all rows of an import before those of one batch. They make the one row of
@@ -27,6 +28,7 @@ CREATE OR REPLACE FUNCTION ferry_internal.claim_batch(
   p_window_ms int[], p_arrival_bound_ms int, p_claim_ms int, p_max_bytes int,
   p_row_overhead_bytes int, p_largest_first_after int, p_turn_lapses_ms int, p_note_waiting_every_ms int,
   p_own_call bigint, p_own_request_id text, p_own_age_ms double precision,
+  p_accounts text[] DEFAULT NULL,
   OUT what text, OUT status text, OUT wait_ms double precision, OUT poll_soon boolean, OUT batch_id bigint,
   OUT call_id bigint
 ) LANGUAGE plpgsql VOLATILE
@@ -107,7 +109,7 @@ BEGIN
 
   SELECT * INTO v_permit FROM ferry_internal.acquire_permit(
     p_limit_key, 'import-subscribers', v.account, NULL, p_max_calls, p_window_ms, p_arrival_bound_ms,
-    p_own_call, p_own_request_id, p_own_age_ms);
+    p_own_call, p_own_request_id, p_own_age_ms, p_accounts);
   IF v_permit.is_unknown THEN
     what := 'unknown';
     RETURN;
