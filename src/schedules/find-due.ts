@@ -9,7 +9,7 @@ import { reasonOf } from '#src/model/reason.ts'
 import type { Trigger } from '#src/model/run.ts'
 import type { Schedule, ScheduleKey } from './definition.ts'
 import { inMs } from './free-slot.ts'
-import { loadScheduleStates, type ScheduleState } from './schedule-states.ts'
+import { hasSlotBetween, loadScheduleStates, type ScheduleState } from './schedule-states.ts'
 import { scheduleSlots } from './schema.ts'
 import { slotAfter, slotAt, type Timing } from './timing.ts'
 
@@ -33,6 +33,12 @@ export type DuePolicy = {
   readonly installedAt: Date
 }
 
+/**
+ * Since when a schedule has the times that it has; null if it always had, or if that is not known. Asked only about a slot that would
+ * be caught up with.
+ */
+export type TimedSince = (schedule: ScheduleKey) => Promise<Date | null>
+
 /** A schedule with its latest and its next time. */
 type Timed = Schedule & { readonly slot: Date; readonly next: Date }
 
@@ -41,6 +47,7 @@ export class DueFinder {
   readonly #pool: Pool
   readonly #log: Logger
   readonly #policy: DuePolicy
+  readonly #timedSince: TimedSince
   /** The difference between the database's time, as it was read last, and `performance.now()`. */
   #clockOffsetMs: number | null = null
   /** Timings whose next time cannot be computed, which was logged. */
@@ -56,8 +63,10 @@ export class DueFinder {
     log,
     catchUpMs,
     installedAt,
-  }: DuePolicy & { readonly pool: Pool; readonly log: Logger }) {
+    timedSince = async () => null,
+  }: DuePolicy & { readonly pool: Pool; readonly log: Logger; readonly timedSince?: TimedSince }) {
     this.#pool = pool
+    this.#timedSince = timedSince
     this.#log = log
     this.#policy = { catchUpMs, installedAt }
   }
@@ -70,12 +79,23 @@ export class DueFinder {
     for (const [index, schedule] of timed.entries()) {
       const state = states[index]
       if (!state) continue
-      const slot = decideDue(schedule, state, this.#policy, clock.now) ?? (await this.#begin(schedule, state))
+      const slot = (await this.#decide(schedule, state, clock.now)) ?? (await this.#begin(schedule, state))
       if (slot) due.push({ schedule, slot })
       else if (state.open && state.open.freeInMs > 0) later.push({ schedule, ...state.open })
       nextInMs = Math.min(nextInMs, schedule.next.getTime() - clock.now.getTime(), freeInMs(state))
     }
     return { due, later, nextInMs, clock }
+  }
+
+  /** A time that was moved to earlier was not missed, if the schedule had a slot since the time before it: that one stands for it. */
+  async #decide(schedule: Timed, state: ScheduleState, now: Date): Promise<Due | null> {
+    const due = decideDue(schedule, state, this.#policy, now)
+    if (due?.trigger !== 'catch-up') return due
+    const since = await this.#timedSince(schedule)
+    if (since === null || since <= due.slot) return due
+    const before = slotAt(schedule.timing, new Date(due.slot.getTime() - 1))
+    if (!(await hasSlotBetween(this.#pool, schedule, before, due.slot))) return due
+    return decideDue(schedule, { ...state, taken: true }, this.#policy, now)
   }
 
   /**

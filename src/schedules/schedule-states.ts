@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { CLOCK_MS_IN_SQL, type ClockReading, clockReading } from '#src/db/clock.ts'
-import { findAll } from '#src/db/rows.ts'
+import { findAll, findValue } from '#src/db/rows.ts'
 import type { ScheduleKey } from './definition.ts'
 import { loadFreeInMs, retryInMsInSql } from './free-slot.ts'
 
@@ -58,6 +58,22 @@ const StateRow = z.union([
   Common.extend({ slot: z.date(), manual: z.boolean(), retryInMs: z.number() }),
   Common.extend({ slot: z.null() }),
 ])
+
+/** Whether a schedule had a slot between two times, both excluded. */
+export function hasSlotBetween(
+  pool: Pool,
+  { schedule, account }: ScheduleKey,
+  after: Date,
+  before: Date,
+): Promise<boolean> {
+  return findValue(
+    pool,
+    z.boolean(),
+    `select exists (
+       select from ferry.schedule_slots where account = $1 and schedule = $2 and slot > $3 and slot < $4) as has_slot`,
+    [account, schedule, after, before],
+  )
+}
 
 const LOAD_STATES = `
   select a.schedule, a.account,

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg'
 import { pollAlertRules } from '#jobs/poll-alert-rules.ts'
 import { pollMcpServers } from '#jobs/poll-mcp-servers.ts'
 import { defineSchedules, type ScheduleSettings } from '#jobs/schedules.ts'
@@ -5,7 +6,8 @@ import { snapshotInventory } from '#jobs/snapshot-inventory.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
 import { withSource } from '#src/inventory/sources.ts'
 import type { Retention } from '#src/model/settings.ts'
-import type { FreshnessTarget } from '#src/reports/freshness-targets.ts'
+import { type FreshnessTarget, listNightTimes } from '#src/reports/freshness-targets.ts'
+import type { ScheduleKey } from '#src/schedules/definition.ts'
 import { longestIntervalMs, weekdaysOf } from '#src/schedules/timing.ts'
 
 /** An inventory that is polled may miss two polls. */
@@ -16,6 +18,13 @@ const POLL_INTERVALS = 3
  * is late. `ferry.nights` has it from the freshness target.
  */
 export const NIGHT_GRACE_MS = 3_600_000
+
+/** Since when nights are due as they are, by the freshness target; null of any other schedule. */
+export async function timedSince(pool: Pool, { schedule, account }: ScheduleKey): Promise<Date | null> {
+  if (schedule !== snapshotInventory.name) return null
+  const [night] = await listNightTimes(pool, [account])
+  return night?.since ?? null
+}
 
 /** Returns how old the inventories of `accounts` may be if a worker with these settings keeps them current. */
 export function freshnessTargetsOf(

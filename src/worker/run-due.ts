@@ -11,6 +11,7 @@ import { allEnded } from '#src/model/within.ts'
 import { type ScheduleDefinition, type ScheduleKey, schedulesOf } from '#src/schedules/definition.ts'
 import { type Due, DueFinder, type DueNow } from '#src/schedules/find-due.ts'
 import { createCapacity } from './capacity.ts'
+import { timedSince } from './freshness-targets.ts'
 import { processSchedule } from './process-schedule.ts'
 import { MAX_PER_ACCOUNT, type WorkerContext } from './worker.ts'
 
@@ -62,7 +63,13 @@ export async function runDue(context: WorkerContext, options: RunDueOptions): Pr
   const { createdAt: installedAt } = await loadInstallation(pool)
   const accounts = [...context.accounts.keys()]
   const schedules = schedulesOf(options.schedules, accounts)
-  const dueFinder = new DueFinder({ pool, log, catchUpMs, installedAt })
+  const dueFinder = new DueFinder({
+    pool,
+    log,
+    catchUpMs,
+    installedAt,
+    timedSince: schedule => timedSince(pool, schedule),
+  })
   const { now: beganAt } = await readClock(pool)
   const pass = createPass(context, options)
 

@@ -12,6 +12,7 @@ import type { QueueName, WakeUps } from '#src/queue/messages.ts'
 import { type ScheduleDefinition, schedulesOf } from '#src/schedules/definition.ts'
 import { DueFinder } from '#src/schedules/find-due.ts'
 import { createCapacity } from './capacity.ts'
+import { timedSince } from './freshness-targets.ts'
 import { Loop } from './loop.ts'
 import { processImport } from './process-import.ts'
 import { processSchedule } from './process-schedule.ts'
@@ -60,7 +61,13 @@ export async function openWorker(
 ): Promise<FerryWorker> {
   const { pool, log, catchUpMs } = context
   const { createdAt: installedAt } = await retryTransient(() => loadInstallation(pool))
-  const dueFinder = new DueFinder({ pool, log, catchUpMs, installedAt })
+  const dueFinder = new DueFinder({
+    pool,
+    log,
+    catchUpMs,
+    installedAt,
+    timedSince: schedule => timedSince(pool, schedule),
+  })
   const schedules = schedulesOf(definitions, context.accounts.keys())
   const producers = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
 
