@@ -176,6 +176,19 @@ test('a clock that is seconds wrong is logged once, either way, and so is that i
   ])
 })
 
+test('what is due is begun without the queue once it was due at every look for three seconds, and is enqueued all the same', async () => {
+  await using harness = await openQueueHarness('postgres')
+  await using reconciler = openReconciler(harness, [scheduleOf('poll', ONCE)])
+  await reconciler.look()
+  expect(reconciler.begun).toEqual([])
+  await harness.wipeQueue()
+  const now = performance.now.bind(performance)
+  using _later = vi.spyOn(performance, 'now').mockImplementation(() => now() + 3_000)
+  await reconciler.look()
+  expect(reconciler.begun).toEqual(['{"job":"poll","account":"default"}'])
+  expect(await accountsWoken(harness)).toEqual(['default'])
+})
+
 test('looks no more often than five times a second, however soon something is due', async () => {
   await using harness = await openQueueHarness('postgres')
   let nextInMs = -5
