@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { type Account, type AccountDefaults, accountOf, readAccounts } from './config/accounts.ts'
 import { type HttpSettings, readHttp } from './config/http.ts'
 import { readNotify } from './config/notify.ts'
-import { readSecretFile, secretOf } from './config/setting-or-file.ts'
+import { readSecretFile, SECRET_SETTINGS, secretOf } from './config/setting-or-file.ts'
 import { Environment, type LOG_LEVELS, SETTINGS } from './config/settings.ts'
 import { quoted } from './config/values.ts'
 import { isNot } from './model/did-you-mean.ts'
@@ -82,7 +82,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Returns the configuration, frozen. An empty setting counts as unset. Throws `ConfigurationError`. */
+/** Returns the configuration, frozen. An empty setting, or one of white space, counts as unset. Throws `ConfigurationError`. */
 export function readConfig(env: Env = process.env): Config {
   const given = settingsGiven(env)
   const { settings, mistakes } = parseSettings(given)
@@ -149,10 +149,20 @@ export function withAccount(config: Config, name: string, baseUrl: string, appKe
   return Object.freeze({ ...config, proxy, accounts: [...config.accounts, account] })
 }
 
+/** Settings without the white space around them. Not secrets: one that was copied with white space is refused, as it was copied wrong. */
+const TRIMMED: ReadonlySet<string> = new Set(
+  [...SETTINGS.map(({ name }) => name), 'https_proxy', 'http_proxy', 'no_proxy'].filter(
+    name => !SECRET_SETTINGS.some(secret => secret === name),
+  ),
+)
+
 /** Returns every non-empty variable. Names of proxies may be in lower case, as in most programs. */
 function settingsGiven(env: Env): Record<string, string> {
   const given: Record<string, string> = {}
-  for (const [name, text] of Object.entries(env)) if (text) given[name] = text
+  for (const [name, value] of Object.entries(env)) {
+    const text = TRIMMED.has(name) ? value?.trim() : value
+    if (text) given[name] = text
+  }
   for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']) {
     const lowerCase = given[name.toLowerCase()]
     if (lowerCase !== undefined) given[name] ??= lowerCase

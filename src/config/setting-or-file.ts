@@ -5,12 +5,15 @@ import { readText } from './json-file.ts'
 import { FileSecret } from './secret-file.ts'
 import type { Environment } from './settings.ts'
 
-type SettingWithFile =
-  | 'FERRY_APP_KEY'
-  | 'FERRY_METRICS_TOKEN'
-  | 'FERRY_CONSOLE_TOKEN'
-  | 'FERRY_CONSOLE_READ_TOKEN'
-  | 'FERRY_WEBHOOK_SECRET'
+/** Settings that hold a secret. For each there is one named `…_FILE`. */
+export const SECRET_SETTINGS = [
+  'FERRY_APP_KEY',
+  'FERRY_METRICS_TOKEN',
+  'FERRY_CONSOLE_TOKEN',
+  'FERRY_CONSOLE_READ_TOKEN',
+  'FERRY_WEBHOOK_SECRET',
+] as const
+type SettingWithFile = (typeof SECRET_SETTINGS)[number]
 
 /** A secret as text, and where it was found, for messages. */
 export type Found = {

@@ -47,7 +47,9 @@ export const Environment = z.object({
   FERRY_MCP_POLL_EVERY: value.PeriodOrOff.prefault('15m').describe(
     'How often MCP servers are synced. `off`: only with the nightly snapshot.',
   ),
-  FERRY_NIGHTLY_CRON: value.Cron.prefault('30 3 * * *').describe('When the nightly snapshot is taken.'),
+  FERRY_NIGHTLY_CRON: value.Cron.prefault('30 3 * * *').describe(
+    'When the nightly snapshot is taken. A time that is changed to one that has passed today begins tomorrow, unless no snapshot was taken for a day.',
+  ),
   FERRY_TIMEZONE: value.TimeZone.prefault('UTC').describe(
     'The time zone of `FERRY_NIGHTLY_CRON`, and of the times of digests. Nights are named by their day in it, past ones too.',
   ),

@@ -98,20 +98,23 @@ export const RedisUrl = url('a Redis', ['redis:', 'rediss:'], 'redis://host:6379
 export const ProxyUrl = url('a proxy', ['http:', 'https:'], 'http://proxy:3128')
 
 /** The platform's address, without a slash at the end. It must not contain a key: the client adds it. */
-export const BaseUrl = z.string().transform((value, context) => {
-  const address = URL.parse(value)
-  const wrong =
-    address?.protocol !== 'http:' && address?.protocol !== 'https:'
-      ? 'is not an http URL'
-      : address.username || address.password
-        ? 'contains a user or a password'
-        : address.search || address.hash
-          ? 'contains a query or a fragment'
-          : null
-  if (wrong === null) return value.replace(/\/+$/, '')
-  context.addIssue(`${wrong}; write only the address of the platform: https://api.example.com`)
-  return z.NEVER
-})
+export const BaseUrl = z
+  .string()
+  .trim()
+  .transform((value, context) => {
+    const address = URL.parse(value)
+    const wrong =
+      address?.protocol !== 'http:' && address?.protocol !== 'https:'
+        ? 'is not an http URL'
+        : address.username || address.password
+          ? 'contains a user or a password'
+          : address.search || address.hash
+            ? 'contains a query or a fragment'
+            : null
+    if (wrong === null) return value.replace(/\/+$/, '')
+    context.addIssue(`${wrong}; write only the address of the platform: https://api.example.com`)
+    return z.NEVER
+  })
 
 /** Where a rule is in the platform's own console. */
 export const PlatformUrl = z
