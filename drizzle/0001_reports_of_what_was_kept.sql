@@ -447,7 +447,12 @@ CREATE OR REPLACE VIEW ferry_internal.complete_runs AS
         ORDER BY e.id DESC LIMIT 1
       ) l
     ), false) AS knows_absent,
-    r.trigger <> 'manual' AS is_scheduled
+    -- By hand, folders may be named. They are those that were set then if a schedule read the same just before.
+    r.trigger <> 'manual' OR r.scope -> 'folders' = (
+      SELECT s.scope -> 'folders' FROM ferry.sync_runs s
+      WHERE s.account = r.account AND s.resource = r.resource AND s.trigger <> 'manual' AND s.id < r.id
+      ORDER BY s.id DESC LIMIT 1
+    ) AS is_scheduled
   FROM ferry.sync_runs r
   WHERE r.status IN ('succeeded', 'held');
 

@@ -35,7 +35,9 @@ test('what was read before more folders were set stays read, and what was not re
   for (const hoursAgo of [8, 7, 6, 5]) await run(hoursAgo, ['5'])
   // Asked for by hand, and not of what was set.
   await run(4, ['7'], 'manual')
-  for (const hoursAgo of [2, 1]) await run(hoursAgo, ['5'])
+  await run(2, ['5'])
+  // By hand, and of what was set.
+  await run(1, ['5'], 'manual')
   const before = await found()
   expect(before).toEqual({
     spots: [{ from: 5, to: 2 }],
