@@ -77,7 +77,7 @@ RETURNS TABLE (
   WHERE coalesce(e.since, '-infinity') <= $1 + $2 AND coalesce(e.observed_at, 'infinity') >= $1 - $2
     -- What happened after the end of the span is not in it; what was done at its end is.
     AND (e.since IS DISTINCT FROM $1 + $2 OR e.observed_at = e.since)
-  ORDER BY e.observed_at NULLS LAST, e.kind <> 'blind', e.account, e.inventory, e.kind, e.id
+  ORDER BY e.observed_at NULLS LAST, e.kind <> 'blind', e.account, e.inventory, e.kind, e.id, e.name, e.before, e.after
 $$;
 
 COMMENT ON FUNCTION ferry.around IS 'What happened around a moment, an hour before and after by default, in the order in which it was observed. Each row happened after since and not later than observed_at; since is null if nobody knows since when it may have. kind: rule.added, rule.changed, rule.disabled, rule.enabled, rule.removed, rule.returned, rule.fired, rule.cleared; server.added, server.changed, server.removed, server.returned; tool.added, tool.removed, tool.changed; decision (of a person, see audit); import.started, import.ended; inventory.first_read and removals.held (rows in after; what is held is removed later, or not at all); blind: nothing complete was read from since to observed_at (null: to this day) for longer than the freshness target, so nothing is known of that time. while_firing: a rule was changed while it fired. before and after: the fields that differ. Raises an error if the history starts later.';
