@@ -31,6 +31,8 @@ export const LONG = [
   // Every link, and every list in each order with each filter.
   'test/http/console/every-link.test.ts',
   'test/{cli,http/console}/lists-oracle.test.ts',
+  // All that is said of one account, with other accounts beside it and without.
+  'test/**/*-of-one-account.test.ts',
   'test/db/silence.test.ts',
   'test/db/isolation.test.ts',
   'test/cli/connection-errors.test.ts',

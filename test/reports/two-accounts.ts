@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { openFilledDatabase } from '#test/integrations/filled-database.ts'
+import { copyToAccounts } from '#test/support/copied-account.ts'
 
 /** A word, and a number, in whatever belongs to the account `umbrella`. */
 export const CANARY = 'kakapo'
@@ -19,15 +20,8 @@ export async function openTwoAccounts(): Promise<
   await using opened = new AsyncDisposableStack()
   const { pool, databaseUrl } = opened.use(await openFilledDatabase())
   await pool.query(FILL_THE_REST)
-  const { rows } = await pool.query<Column>(COLUMNS)
-  for (const [table, columns] of Map.groupBy(rows, row => row.table)) {
-    const names = columns.map(({ name }) => `"${name}"`).join(', ')
-    await pool.query(`insert into ferry.${table} (${names}) overriding system value
-      select ${columns.map(copyOf).join(', ')} from ferry.${table}`)
-  }
-  await pool.query(
-    'insert into ferry.platform_limits (limit_key, operation) select distinct limit_key, operation from ferry.platform_calls on conflict do nothing',
-  )
+  const other = { account: 'umbrella', word: CANARY, number: CANARY_NUMBER, idsLater: 1_000_000, later: '0' }
+  await copyToAccounts(pool, [{ ...other, kept: ['limit_key'] }])
   const kept = opened.move()
   return { databaseUrl, pool, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }
@@ -55,33 +49,3 @@ const FILL_THE_REST = `
   update ferry.alert_rule_versions set cron_pattern = 'x y z * *', enabled = true, debug_log_enabled = true, flags = '{a flag}'
     where id = (select max(id) from ferry.alert_rule_versions where valid_to is null) and valid_to is null;
   update ferry.imports set wants_limit = 'account:default'`
-
-type Column = { table: string; name: string; type: string; isChecked: boolean; isKey: boolean }
-
-/** The columns of the tables of accounts, with what a copy needs: whether only some texts may be in it. */
-const COLUMNS = `
-  select c.relname as "table", a.attname as name, format_type(a.atttypid, null) as type, exists (
-      select from pg_constraint k where k.conrelid = c.oid and k.contype = 'c' and k.conkey = array[a.attnum]
-        and pg_get_constraintdef(k.oid) like '%ANY%') as "isChecked",
-    a.attidentity <> '' as "isKey"
-  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-  where c.relnamespace = 'ferry'::regnamespace and c.relkind = 'r' and c.relname not in (
-    'migrations', 'backfills', 'database_changes', 'history', 'installation', 'known_database', 'platform_limits', 'receivers', 'workers')
-  order by c.relname = 'deliveries', c.relname, a.attnum`
-
-/** What these texts say is looked at; \`server_id\` is shared, as the ids of rules are. */
-const KEPT = ['server_id', 'method', 'operation', 'schedule', 'timezone', 'guard', 'limit_key', 'id']
-const NUMBERS = /^(id|event|batch_id|call_id|parent_id|import_id|run_id|earlier_import|.*_run)$/
-
-function copyOf({ table, name, type, isChecked, isKey }: Column): string {
-  const column = `"${name}"`
-  if (name === 'account') return "'umbrella'"
-  if (table === 'leases' && name === 'name') return `replace(name, 'default', 'umbrella')`
-  if (isKey || (type === 'bigint' && NUMBERS.test(name))) return `${column} + 1000000`
-  if (type === 'numeric' && name !== 'id') return `case when ${column} is not null then ${CANARY_NUMBER} end`
-  if (type === 'jsonb' && name !== 'scope' && name !== 'folders')
-    return `replace(replace(${column}::text, '": "', '": "${CANARY} '), '{}', '{"${CANARY}": "${CANARY}"}')::jsonb`
-  if (name === 'cron_pattern') return `'${CANARY} ' || ${column}`
-  if (type === 'text' && !isChecked && !KEPT.includes(name)) return `${column} || ' ${CANARY}'`
-  return column
-}
