@@ -55,7 +55,7 @@ function placesMissing(text: string): string[] {
 }
 
 /** Addresses of this server that a page links to, or that a form of it asks for, without what is served as a file, such as CSV. */
-function linksIn(text: string): string[] {
+export function linksIn(text: string): string[] {
   return [...text.matchAll(/<(?:a [^>]*?href|form [^>]*?method="get" action)="(\/[^"#]*)/g)]
     .map(([, href = '']) => href.replaceAll('&amp;', '&').replaceAll('&#39;', "'").replaceAll('&quot;', '"'))
     .filter(href => !href.startsWith('/sign-in') && !/\.csv(\?|$)/.test(href))
