@@ -79,7 +79,7 @@ async function demo(options: Options, { config, log, signal }: CommandContext): 
   if (wrong.length > 0) throw new CommandFailed(`Postgres and the sandbox differ: ${wrong.join('; ')}`)
   const { rules, servers } = sandbox.state
   say(
-    `\nChecked: Postgres holds exactly what the platform holds, ${rules.size} alert rules and ${servers.size} MCP`,
+    `\nChecked: Postgres holds exactly what the platform holds, ${counted(rules.size, 'alert rule')} and ${servers.size} MCP`,
   )
   say(
     `servers, and the history of what changed; and each of ${number(people.valid.size)} people was subscribed exactly once, and nobody else was.`,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { number } from '#src/model/counted.ts'
+import { counted } from '#src/model/counted.ts'
 import { pathArgument } from './arguments.ts'
 import { runOneShot } from './command-context.ts'
 import { UsageError } from './errors.ts'
@@ -36,7 +36,7 @@ export function addEmbedded(program: Command): void {
           print('Its data is of the version that this Ferry brings along: nothing to do.')
         else {
           const { from, to, rows, kept } = upgraded
-          print(`Moved ${number(rows)} rows from Postgres ${from} to Postgres ${to}.`)
+          print(`Moved ${counted(rows, 'row')} from Postgres ${from} to Postgres ${to}.`)
           print(harmless(`The old files are in ${kept}. Remove them once you have seen that all is well.`))
         }
         return EXIT.done

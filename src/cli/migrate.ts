@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Pool } from 'pg'
 import type { PlannedMigration } from '#src/db/migration-plan.ts'
 import type { Ferry } from '#src/ferry.ts'
-import { counted, number } from '#src/model/counted.ts'
+import { counted } from '#src/model/counted.ts'
 import type { AccountReader } from '#src/reports/account-readers.ts'
 import { expectKnownAccount } from './accounts.ts'
 import { everyNameArgument } from './arguments.ts'
@@ -137,10 +137,10 @@ function printPlanned({ migration, statements, locks, isConcurrent }: PlannedMig
     print(`  ${firstLine(statement)}`)
   for (const { table, mode, work, rows } of locks) {
     const what =
-      work === 'none' ? 'for milliseconds' : `as long as it takes to ${work} about ${number(rows)} rows`
+      work === 'none' ? 'for milliseconds' : `as long as it takes to ${work} about ${counted(rows, 'row')}`
     print(
       isConcurrent
-        ? `  Reads ${table}, about ${number(rows)} rows. Nobody waits for it.`
+        ? `  Reads ${table}, about ${counted(rows, 'row')}. Nobody waits for it.`
         : `  Locks ${table} (${mode}) ${what}`,
     )
   }

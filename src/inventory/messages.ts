@@ -16,7 +16,7 @@ export const WORKER_LOST = {
 export const LEASE_LOST = 'this worker was suspended for longer than its lease, so its work was not applied'
 
 export function timedOutAfter(minutes: number): string {
-  return `the run took longer than ${minutes} minutes; nothing was applied`
+  return `the run took longer than ${counted(minutes, 'minute')}; nothing was applied`
 }
 
 export const INTERRUPTED = 'the run was interrupted; nothing was applied'
@@ -95,20 +95,23 @@ export function noteOn(removals: Removals): string {
 export function notConfirmed(absent: number, refusal: string | null): string {
   const reason =
     refusal === null ? 'the second listing was not complete' : `the second listing failed: ${refusal}`
-  return `${absent} rows were not listed, but ${reason}`
+  return `${counted(absent, 'row')} ${absent === 1 ? 'was' : 'were'} not listed, but ${reason}`
 }
 
 /** Null if every row that could not be read is stored. */
 export function notStored(quarantined: number, stored: number): string | null {
-  return stored < quarantined ? `Of ${quarantined} rows that could not be read, ${stored} are stored.` : null
+  return stored < quarantined
+    ? `Of ${counted(quarantined, 'row')} that could not be read, ${stored} ${stored === 1 ? 'is' : 'are'} stored.`
+    : null
 }
 
 function whyHeld({ ids, current, rejected }: Extract<Removals, { kind: 'hold' }>): string {
-  if (rejected.length === 0) return `${ids.length} of ${current} rows are gone from the listing`
+  if (rejected.length === 0)
+    return `${ids.length} of ${counted(current, 'row')} ${ids.length === 1 ? 'is' : 'are'} gone from the listing`
   const runs = [...new Set(rejected)]
   const others = rejected.length === 1 ? '1 other was' : `${rejected.length} others were`
   return (
-    `${ids.length} more of ${current} rows ${ids.length === 1 ? 'is' : 'are'} gone from the listing; ` +
+    `${ids.length} more of ${counted(current, 'row')} ${ids.length === 1 ? 'is' : 'are'} gone from the listing; ` +
     `${others} kept by a decision on run${runs.length === 1 ? '' : 's'} ${runs.join(', ')}`
   )
 }

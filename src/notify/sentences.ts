@@ -32,7 +32,7 @@ const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
   },
   'removals.held': {
     raised: ({ inventory, run, rows }) =>
-      `Run ${run} holds the removal of ${rows} ${inventory} until somebody decides. Look with \`ferry runs show ${run}\`, then run \`ferry runs approve ${run}\` or \`ferry runs reject ${run}\`.`,
+      `Run ${run} holds the removal of ${removalInWords(rows, inventory)} until somebody decides. Look with \`ferry runs show ${run}\`, then run \`ferry runs approve ${run}\` or \`ferry runs reject ${run}\`.`,
     resolved: ({ inventory, run }) =>
       `The removals of ${inventory} that run ${run} held no longer wait for a decision.`,
   },
@@ -78,6 +78,14 @@ const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
   'rule.removed': { raised: data => `${rulesInWords('removed', data)}.${moreInWords(data)}` },
   'rule.changed': { raised: data => `${changedInWords(data)}.${moreInWords(data)}` },
   'rule.added': { raised: data => `${rulesInWords('added', data)}.${moreInWords(data)}` },
+}
+
+/** `15 alert-rules`, `1 row of alert-rules`: the names of inventories are plurals. */
+function removalInWords(
+  rows: EventData[string] | undefined,
+  inventory: EventData[string] | undefined,
+): string {
+  return rows === 1 ? `1 row of ${inventory}` : `${rows} ${inventory}`
 }
 
 function many(count: EventData[string] | undefined, what: string): string {

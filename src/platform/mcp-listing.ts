@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { counted } from '#src/model/counted.ts'
 import type { Drift } from '#src/model/listing.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 import type { CallContext, PlatformClient } from './client.ts'
@@ -124,7 +125,7 @@ export function judgePages({ pages, tooDeep }: Pick<McpPages, 'pages' | 'tooDeep
   if (changed) return incomplete(`the total went from ${total} to ${changed.total} on the way`)
   if (short !== -1) return incomplete(`page ${short + 1} was short, and more came after it`)
   if (ids.size + unreadable < rows.length) return incomplete('a server came twice')
-  if (rows.length < total) return incomplete(`of ${total} servers only ${rows.length} came`)
+  if (rows.length < total) return incomplete(`of ${counted(total, 'server')} only ${rows.length} came`)
   if (unreadable > 0) return hopeless('a row came whose id cannot be read')
   return { status: 'complete', ids, isTotalTrue: ids.size === total }
 }

@@ -4,6 +4,7 @@ import { stepsOf } from '#src/imports/reporting/waits-for.ts'
 import { reclaimExpired } from '#src/imports/sending/reclaim.ts'
 import { listWaitingImports } from '#src/imports/sending/waiting-imports.ts'
 import { findImport } from '#src/imports/sending/work.ts'
+import { counted } from '#src/model/counted.ts'
 import { isActive } from '#src/model/import.ts'
 import { stepsInWords } from '#src/model/next-step.ts'
 import { reasonOf } from '#src/model/reason.ts'
@@ -120,7 +121,7 @@ export async function logImportEnd(
     case 'undecided':
       return log.warn(
         counts,
-        `An import waits for a decision about ${uncertain} rows: \`ferry imports show ${row.id}\` lists its batches. ${stepsInWords(stepsOf(row))}`,
+        `An import waits for a decision about ${counted(uncertain, 'row')}: \`ferry imports show ${row.id}\` lists its batches. ${stepsInWords(stepsOf(row))}`,
       )
     case 'completed':
       return log.info(counts, 'An import is completed.')

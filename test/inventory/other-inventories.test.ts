@@ -174,5 +174,5 @@ test('a version that is to be closed and is not there stops the run: nothing of 
   const close = inTransaction(harness.ferry.pool, client =>
     closeVersions(client, ALERT_RULE_VERSIONS, run, ['1']),
   )
-  await expect(close).rejects.toThrow('1 versions were to be closed')
+  await expect(close).rejects.toThrow('1 version was to be closed')
 })

@@ -85,10 +85,10 @@ test('a version that is to be ended and is not there is a fault, and ended ones 
   const close = (...ids: string[]) =>
     inTransaction(store.pool, client => closeVersions(client, ALERT_RULE_VERSIONS, run, ids))
   await expect(close('1', '2')).rejects.toThrow(
-    '2 versions were to be closed in ferry.alert_rule_versions, 1 were',
+    '2 versions were to be closed in ferry.alert_rule_versions, and 1 could be',
   )
   await close('1')
-  await expect(close('1')).rejects.toThrow('1 versions were to be closed')
+  await expect(close('1')).rejects.toThrow('1 version was to be closed')
   const { rows } = await store.pool.query(
     'select closed_by_run::int as by from ferry.alert_rule_versions order by valid_from',
   )

@@ -109,7 +109,7 @@ test('servers that come twice, or are null in the end, or are no JSON', async ()
   )
   expect(await page('"servers":[1,nul]')).toMatchObject({
     ok: false,
-    refusal: { message: expect.stringContaining(': 1 rows of the list are whole') },
+    refusal: { message: expect.stringContaining(': 1 row of the list is whole') },
   })
 })
 
@@ -156,7 +156,7 @@ test('a damaged listing is refused with the place of the damage, however it is c
       expect(await answerOf(text, collectRows(), size)).toMatchObject({
         ok: false,
         refusal: {
-          message: `The answer (HTTP 200) is not valid JSON: ${rows} rows of the list are whole, and what follows after ${bytes} bytes (unpacked) is damaged or cut off.`,
+          message: `The answer (HTTP 200) is not valid JSON: ${rows === 1 ? '1 row of the list is' : `${rows} rows of the list are`} whole, and what follows after ${bytes} bytes (unpacked) is damaged or cut off.`,
         },
       })
     }

@@ -233,7 +233,7 @@ async function checkConnections({ pool, backend, embedded, config }: Ferry): Pro
   const workers = Math.floor((allowed - usedByOthers) / perWorker)
   const found = `${allowed} connections allowed, ${usedByOthers} used by others; a worker takes up to ${perWorker}`
   if (workers >= 1) {
-    return { check: 'connections', status: 'ok', found: `${found}: room for ${workers} workers` }
+    return { check: 'connections', status: 'ok', found: `${found}: room for ${counted(workers, 'worker')}` }
   }
   return {
     check: 'connections',

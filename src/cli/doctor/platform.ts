@@ -2,6 +2,7 @@ import type { ClosedLimit } from '#src/db/limits.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { listSharedAccounts } from '#src/inventory/platform-accounts.ts'
 import type { Call, Operation } from '#src/model/call.ts'
+import { counted } from '#src/model/counted.ts'
 import type { Answer } from '#src/platform/answer.ts'
 import type { Listing } from '#src/platform/listing.ts'
 import type { Throttle } from '#src/platform/throttle.ts'
@@ -52,12 +53,12 @@ async function accountFindings(
   const [ofServers, ofRules] = await Promise.all([
     ask(timeUp, async () => {
       const servers = await client.listMcpPage({ page: 1, limit: 1, includeAccount }, call)
-      return answerFinding(name, servers, servers.ok ? `${servers.data.total} MCP servers` : '')
+      return answerFinding(name, servers, servers.ok ? counted(servers.data.total, 'MCP server') : '')
     }),
     ask(timeUp, async () => {
       const listing = client.listAlertRules(folders[0] ?? 0n, () => -1, call)
       const answer = await countReadable(listing, rules)
-      return answerFinding(name, answer, `${rules.count} alert rules`)
+      return answerFinding(name, answer, counted(rules.count, 'alert rule'))
     }),
   ])
   // An import call would subscribe people, so none is made.
@@ -66,7 +67,10 @@ async function accountFindings(
   return [
     ofServers === 'silent' ? silentFinding(name, 'list-mcp-servers') : ofServers,
     isLong
-      ? listsFinding(name, `at least ${rules.count} alert rules; the listing did not end ${IN_TIME}`)
+      ? listsFinding(
+          name,
+          `at least ${counted(rules.count, 'alert rule')}; the listing did not end ${IN_TIME}`,
+        )
       : ofRules === 'silent'
         ? silentFinding(name, 'list-alert-rules')
         : ofRules,

@@ -2,7 +2,7 @@ import type { Ferry } from '#src/ferry.ts'
 import type { ImportOptions } from '#src/imports/staging/options.ts'
 import { dryRun, type StagingProgress, stageImport } from '#src/imports/staging/stage.ts'
 import type { StagingReport } from '#src/imports/staging/staging-report.ts'
-import { number } from '#src/model/counted.ts'
+import { counted } from '#src/model/counted.ts'
 import { StatusLine } from '../output.ts'
 
 const SHOW_EVERY_MS = 200
@@ -26,5 +26,5 @@ export async function stageFile(
 
 function inWords({ bytes, totalBytes, rows }: StagingProgress): string {
   const share = totalBytes ? ` (${Math.floor((bytes / totalBytes) * 100)} %)` : ''
-  return `reading: ${number(rows)} rows${share}`
+  return `reading: ${counted(rows, 'row')}${share}`
 }

@@ -111,7 +111,7 @@ function inWords({ summary, batchesLeft, rowsPerMinute, etaMs }: Progress): stri
     status === 'cancelled'
       ? ''
       : `${number(batches - batchesLeft)} of ${counted(batches, 'batch', 'batches')}`,
-    rowsPerMinute === null ? '' : `${number(Math.round(rowsPerMinute))} rows/min`,
+    rowsPerMinute === null ? '' : `${counted(Math.round(rowsPerMinute), 'row')}/min`,
     rejected > 0 ? `${number(rejected)} rejected` : '',
     uncertain > 0 ? `${number(uncertain)} uncertain` : '',
   ].filter(Boolean)

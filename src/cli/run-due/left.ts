@@ -1,4 +1,5 @@
 import type { Ferry } from '#src/ferry.ts'
+import { counted } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import { isActive } from '#src/model/import.ts'
 import type { DueLeft } from '#src/worker/run-due.ts'
@@ -64,7 +65,7 @@ async function importsLeft({ pool, accounts }: Ferry, { imports }: DueLeft): Pro
     const pause = pauseReportOf(row)
     const outcome = { summary: summaryOf(row), pause: pause && { ...pause, platformMessage: null } }
     const what = isActive(row.status)
-      ? `${row.pending} rows to go${isFree ? '' : '; it waits for an older import of its page, or another process sends it'}`
+      ? `${counted(row.pending, 'row')} to go${isFree ? '' : '; it waits for an older import of its page, or another process sends it'}`
       : nextInWords(row)
     return {
       left: 'import',

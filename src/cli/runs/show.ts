@@ -14,6 +14,7 @@ import {
   QUARANTINED_ROWS,
 } from '#src/inventory/runs/next-steps.ts'
 import { RUN_LIST } from '#src/inventory/runs/runs-list.ts'
+import { counted } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { isConfigured } from '../accounts.ts'
@@ -142,7 +143,9 @@ export function printHeld(
   print(`\n${emphasised('Removals held')}: ${rows}. ${decision}`)
   if (added.length > 0) {
     const only =
-      seen === 0 ? '' : ` \`ferry runs approve ${run}\` and \`reject ${run}\` are about the ${seen} others.`
+      seen === 0
+        ? ''
+        : ` \`ferry runs approve ${run}\` and \`reject ${run}\` are about the ${counted(seen, 'other')}.`
     print(`Run ${run} did not hold ${added.length} of them.${only}`)
   }
   const later = new Set(added)

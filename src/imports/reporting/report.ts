@@ -82,7 +82,11 @@ function reportOf(
 function differences(kept: ImportCounts, counted: ImportCounts): string[] {
   const missing = missingOf(counted)
   const sum =
-    missing === 0 ? [] : [`${counted.read} rows were read, and ${counted.read - missing} are accounted for`]
+    missing === 0
+      ? []
+      : [
+          `${counted.read} ${counted.read === 1 ? 'row was' : 'rows were'} read, and ${counted.read - missing} are accounted for`,
+        ]
   return [
     ...sum,
     ...RowCounts.keyof()

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Check, check } from '#src/db/verify.ts'
 import { RESOLVED_AS_SENT } from '#src/imports/states.ts'
+import { counted } from '#src/model/counted.ts'
 
 /*
  * What the batches of imports promise: they follow one another without gaps and overlaps, hold the rows that they count, and
@@ -69,7 +70,8 @@ export const BATCH_CHECKS: readonly Check[] = [
         where r.import_id = b.import_id and r.line between b.from_line and b.to_line
       ) r
       where b.state <> 'split' and r.found <> b.rows`,
-    found: row => `${batch(row)} counts ${row.rows} rows, but ${row.found} recipients are in it`,
+    found: row =>
+      `${batch(row)} counts ${counted(row.rows, 'row')}, but has ${counted(row.found, 'recipient')}`,
     whatToDo: SENT_TWICE,
   }),
   check(BatchRow.extend({ state: z.string(), hasCall: z.boolean(), isClaimed: z.boolean() }), {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Check, check } from '#src/db/verify.ts'
 import { wordsInSql } from '#src/db/words-in-sql.ts'
 import { RESOLVED_AS_SENT } from '#src/imports/states.ts'
+import { counted } from '#src/model/counted.ts'
 import { ENDED_STATUSES, IMPORT_STATUSES } from '#src/model/import.ts'
 
 /*
@@ -26,7 +27,7 @@ export const DECISION_CHECKS: readonly Check[] = [
         or (i.purged_at is not null and i.finished_at is null)
         or (i.status = 'completed' and i.recipients <> i.sent) or (i.status = 'undecided' and i.uncertain = 0)`,
     found: ({ id, status, left }) =>
-      `ferry.imports: import ${id} is ${status} with ${left} rows that are not sent, or its times are not those of this status`,
+      `ferry.imports: import ${id} is ${status} with ${counted(left, 'row')} not sent, or its times are not those of this status`,
     whatToDo: '`ferry imports show ID` shows what Ferry knows of it; compare the row with a backup.',
   }),
   check(z.object({ id: z.string(), action: z.string(), isLost: z.boolean() }), {

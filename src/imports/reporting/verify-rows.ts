@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Check, check } from '#src/db/verify.ts'
+import { counted } from '#src/model/counted.ts'
 
 /*
  * What the rows of imports promise: every row read is in exactly one place, and the counts are those of the rows.
@@ -23,7 +24,7 @@ export const ROW_CHECKS: readonly Check[] = [
       where i.staged_at is not null and (i.read <> i.accounted or i.recipients < i.sent + i.uncertain
         or i.recipients < i.batched or i.rejected < i.rejected_by_platform)`,
     found: ({ id, read, accounted, pending }) =>
-      `ferry.imports: import ${id} has read ${read} rows and accounts for ${accounted}, ${pending} of them pending`,
+      `ferry.imports: import ${id} has read ${counted(read, 'row')} and accounts for ${accounted}, ${pending} of them pending`,
     whatToDo: CORRECT,
   }),
   check(ImportRow.extend({ what: z.string(), kept: z.number(), counted: z.number() }), {
@@ -104,7 +105,7 @@ export const ROW_CHECKS: readonly Check[] = [
       where c.batch_id is not null and not exists (select from ferry.import_batches b where b.id = c.batch_id)
       group by c.batch_id`,
     found: ({ id, table, rows }) =>
-      `${table}: ${rows} rows belong to ${table === 'ferry.platform_calls' ? 'batch' : 'import'} ${id}, which does not exist`,
+      `${table}: ${counted(rows, 'row')} ${rows === 1 ? 'belongs' : 'belong'} to ${table === 'ferry.platform_calls' ? 'batch' : 'import'} ${id}, which does not exist`,
     whatToDo: 'Restore what is missing from a backup: these people may have been sent.',
   }),
 ]

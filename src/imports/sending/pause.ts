@@ -105,7 +105,7 @@ function checkTheImport(rejected: number): string {
   const check = 'Check the status page, the method and the values that the message names.'
   return rejected === 0
     ? `${check} No row was rejected because of this.`
-    : `${check} Check whether the ${rejected} rows rejected so far are really wrong.`
+    : `${check} Check whether ${rejected === 1 ? 'the row' : `the ${rejected} rows`} rejected so far ${rejected === 1 ? 'is' : 'are'} really wrong.`
 }
 
 /** The pause of an import that was to send some rows first; the outcome of `heldRows` of them is unknown. */
@@ -117,7 +117,7 @@ export function firstRowsSent(
   if (heldRows > 0) {
     return {
       ...pause,
-      message: `The first ${firstRows} rows have been tried; the outcome of ${heldRows} of them is unknown.`,
+      message: `${firstInWords(firstRows)} been tried; the outcome of ${heldRows} of them is unknown.`,
       whatToDo: `Check the status page, record the outcome with \`${resolveAsSent(id)}\` (or \`--as resend\`); then resume the import, or cancel it.`,
     }
   }
@@ -125,14 +125,18 @@ export function firstRowsSent(
   return rejected === 0
     ? {
         ...pause,
-        message: `The first ${firstRows} rows have been sent.`,
+        message: `${firstInWords(firstRows)} been sent.`,
         whatToDo: `Check the status page; ${whatToDo}`,
       }
     : {
         ...pause,
-        message: `Of the first ${firstRows} rows, ${wereDone(firstRows - rejected, 'sent')} and ${wereDone(rejected, 'rejected by the platform')}.`,
+        message: `Of the first ${counted(firstRows, 'row')}, ${wereDone(firstRows - rejected, 'sent')} and ${wereDone(rejected, 'rejected by the platform')}.`,
         whatToDo: `Check the status page and the rejects; ${whatToDo}`,
       }
+}
+
+function firstInWords(rows: number): string {
+  return rows === 1 ? 'The first row has' : `The first ${counted(rows, 'row')} have`
 }
 
 function wereDone(rows: number, what: string): string {

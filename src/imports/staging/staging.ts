@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { drizzleOf, eq, sql } from '#src/db/drizzle.ts'
 import { findAll, onlyRow } from '#src/db/rows.ts'
 import { imports } from '#src/imports/schema.ts'
+import { counted } from '#src/model/counted.ts'
 import { FIRST_STATUS } from '#src/model/import-moves.ts'
 import { reserveSpace } from './disk-space.ts'
 
@@ -98,7 +99,10 @@ export function expectNothingMissing(
   reasons: readonly StagedReason[],
 ): void {
   const stored = reasons.reduce((sum, { rows }) => sum + rows, recipients)
-  if (stored !== read) throw new Error(`${read} rows were read, but ${stored} are accounted for`)
+  if (stored !== read)
+    throw new Error(
+      `${counted(read, 'row')} ${read === 1 ? 'was' : 'were'} read, but ${stored} are accounted for`,
+    )
 }
 
 /** Ends a staging: from now on the import waits to be confirmed. */

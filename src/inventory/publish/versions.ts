@@ -3,6 +3,7 @@ import { BinaryRows, rowStart } from '#src/db/binary-rows.ts'
 import type { RunStep } from '#src/inventory/runs/ledger.ts'
 import type { Appearance } from '#src/inventory/states.ts'
 import { idArray, type VersionedTable } from '#src/inventory/versioned-tables.ts'
+import { counted } from '#src/model/counted.ts'
 import type { WrittenRow } from '#src/platform/written-row.ts'
 
 /** Ends the current versions of `ids` at the instant `at`. Throws if one of them is missing. */
@@ -20,7 +21,7 @@ export async function closeVersions<Row>(
   )
   if (closed.rowCount !== ids.length) {
     throw new Error(
-      `${ids.length} versions were to be closed in ${table.name}, ${closed.rowCount} were there`,
+      `${counted(ids.length, 'version')} ${ids.length === 1 ? 'was' : 'were'} to be closed in ${table.name}, and ${closed.rowCount} could be`,
     )
   }
 }

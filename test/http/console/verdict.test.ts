@@ -28,7 +28,7 @@ test.each([
     { inventories: [fresh, { state: 'no target' } as never] },
     {},
     'good',
-    '1 of 2 inventories are fresh (the others have no freshness target), one worker is alive, and nothing waits for a decision.',
+    '1 of 2 inventories is fresh (the others have no freshness target), one worker is alive, and nothing waits for a decision.',
   ],
   [{ workers: [silent] }, {}, 'bad', 'No worker is alive.'],
   [{ inventories: [fresh, late] }, {}, 'bad', '1 of 2 inventories is late.'],

@@ -1,3 +1,4 @@
+import { counted } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { foreign } from '../parts/values.ts'
 import { numbersTable, plot, round, WIDTH } from './plot.ts'
@@ -75,5 +76,5 @@ function summaryOf(bars: readonly Bar[], format: (value: number) => string): str
   const [first, ...others] = known
   if (!first) return 'No data.'
   const highest = others.reduce((most, bar) => (bar.value > most.value ? bar : most), first)
-  return `${known.length} bars. The highest: ${highest.label}, ${format(highest.value)}.`
+  return `${counted(known.length, 'bar')}. The highest: ${highest.label}, ${format(highest.value)}.`
 }

@@ -56,7 +56,8 @@ export function verdictOf(facts: Facts, readiness: Readiness): Verdict {
 function freshInWords(inventories: Facts['inventories']): string {
   const fresh = inventories.filter(({ state }) => state === 'fresh').length
   const all = inventories.length
-  if (fresh < all) return `${fresh} of ${all} inventories are fresh (the others have no freshness target)`
+  if (fresh < all)
+    return `${fresh} of ${counted(all, 'inventory', 'inventories')} ${isOrAre(fresh)} fresh (the others have no freshness target)`
   return all === 1 ? 'the inventory is fresh' : `all ${all} inventories are fresh`
 }
 

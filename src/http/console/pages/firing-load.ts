@@ -1,4 +1,4 @@
-import { number } from '#src/model/counted.ts'
+import { counted, number } from '#src/model/counted.ts'
 import { type CronLoad, loadCronLoad } from '#src/reports/firing/cron-load.ts'
 import { barChart } from '../charts/bars.ts'
 import { heatChart } from '../charts/heat.ts'
@@ -33,7 +33,7 @@ function loadOf(account: string, load: CronLoad, timezone: string): Html {
   const { average, quarters, minutes, worst } = load
   const highest = worst[0]?.evaluations ?? 0
   const short = (value: number) => number(Math.round(value * 10) / 10)
-  return html`<p>By their <code>cron_pattern</code> and <code>timezone</code>, the enabled rules of <bdi>${account}</bdi> cause ${number(highest)} evaluations in the busiest minute of this week, and ${short(average)} per minute on average.</p>
+  return html`<p>By their <code>cron_pattern</code> and <code>timezone</code>, the enabled rules of <bdi>${account}</bdi> cause ${counted(highest, 'evaluation')} in the busiest minute of this week, and ${short(average)} per minute on average.</p>
 <p>Rules with <code>*/15 * * * *</code> are all evaluated in the same minutes. With <code>7-59/15 * * * *</code>, a rule is evaluated as often, in other minutes.</p>
 ${barChart({
   id: 'minutes',

@@ -1,4 +1,4 @@
-import { number, share } from '#src/model/counted.ts'
+import { counted, number, share } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import { loadNoisyRules } from '#src/reports/firing/noisy.ts'
 import { html } from '../html.ts'
@@ -43,7 +43,7 @@ ${table(
   shown,
   html`No rule was seen firing in the last ${period.words}.`,
 )}
-${others > 0 ? html`<p>${number(others)} others fired too. <code>ferry report rules_noisy</code> shows all of them, and longer periods.</p>` : null}
+${others > 0 ? html`<p>${counted(others, 'other')} fired too. <code>ferry report rules_noisy</code> shows all of them, and longer periods.</p>` : null}
 ${await historyNote(request.reader, period.since, request.target.timezone)}`,
     }
   },

@@ -141,7 +141,7 @@ function factsOf(
     ['Sent', `${number(summary.sent)} of ${counted(all, 'row')} (${share(summary.sent, all)})`],
     ...(isUnderWay
       ? ([
-          ['Rate', rowsPerMinute === null ? null : `${number(Math.round(rowsPerMinute))} rows per minute`],
+          ['Rate', rowsPerMinute === null ? null : `${counted(Math.round(rowsPerMinute), 'row')} per minute`],
           ['Time left', etaMs === null ? null : `about ${duration(Math.round(etaMs / 1_000) * 1_000)}`],
         ] as const)
       : []),
@@ -233,5 +233,5 @@ ${lineChart({
   series: [{ name: 'calls', points: drawn.map(at => ({ at, value: calls.get(at.getTime()) ?? 0 })) }],
   limit: allowed > 0 ? { name: 'limit', value: allowed } : null,
   format: number,
-})}<p>The platform accepted ${number(rows)} rows in these calls.</p></section>`
+})}<p>The platform accepted ${counted(rows, 'row')} in these calls.</p></section>`
 }

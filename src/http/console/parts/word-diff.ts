@@ -1,5 +1,5 @@
 import { diffWordsWithSpace } from 'diff'
-import { number } from '#src/model/counted.ts'
+import { counted } from '#src/model/counted.ts'
 import { firstOf, lastOf } from '#src/model/cut-text.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 
@@ -76,5 +76,5 @@ export function shortened(text: string, maxCharacters: number, show = asItIs): H
   const first = firstOf(text, Math.ceil(maxCharacters / 2))
   const last = lastOf(text, Math.floor(maxCharacters / 2))
   const left = text.length - first.length - last.length
-  return html`${show(first)}<span class="cut"> … ${number(left)} characters … </span>${show(last)}`
+  return html`${show(first)}<span class="cut"> … ${counted(left, 'character')} … </span>${show(last)}`
 }

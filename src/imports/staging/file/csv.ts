@@ -1,3 +1,4 @@
+import { counted } from '#src/model/counted.ts'
 import { type Fields, fieldAt, fieldsFor, type QuoteFault, scanRecord } from './csv-record.ts'
 import {
   type Block,
@@ -221,7 +222,7 @@ export class CsvReader implements Reader {
   /** `what` is null if only the number of fields is wrong. */
   #leave(what: Damage | CsvDamage | null, raw: string): void {
     if (what === null) {
-      const message = `the line has ${this.#fields.count} fields, the header has ${this.#shape.width}`
+      const message = `the line has ${counted(this.#fields.count, 'field')}, the header has ${this.#shape.width}`
       this.#sink.damaged(this.#line, 'number of fields', message, raw)
     } else if (what in CSV_DAMAGE_IN_WORDS) {
       this.#sink.damaged(this.#line, 'quotes', CSV_DAMAGE_IN_WORDS[what as CsvDamage], raw)
