@@ -59,7 +59,7 @@ export const IMPORT_DAMAGES: readonly Damage[] = [
   [
     'rows of no import',
     drop('import_batches', "import_id = 2 and state = 'sent'"),
-    /ferry.platform_calls: 1 rows belong to batch \d+/,
+    /ferry.platform_calls: 1 row belongs to batch \d+/,
   ],
   [
     'batch ranges',
@@ -84,7 +84,7 @@ export const IMPORT_DAMAGES: readonly Damage[] = [
   [
     'batch rows',
     drop('import_recipients', 'import_id = 2 and line = 3'),
-    /batch \d+ of import 2 counts 4 rows, but 3 recipients/,
+    /batch \d+ of import 2 counts 4 rows, but has 3 recipients/,
   ],
   [
     'batch calls',

@@ -152,7 +152,7 @@ test('the other pages show noise, weekdays and hours, what was silenced, and the
   )
   const load = textOf((await harness.page('/firing/load')).text)
   expect(load).toMatch(
-    /enabled rules of default cause 1 evaluations in the busiest minute .* and 0\.1 per minute/,
+    /enabled rules of default cause 1 evaluation in the busiest minute .* and 0\.1 per minute/,
   )
   expect(load).toContain('Busiest minute of each hour')
 })
