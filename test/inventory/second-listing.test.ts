@@ -162,7 +162,7 @@ for (const [what, second] of Object.entries(NOT_CONFIRMING)) {
         removed: 0,
         seen: size,
         requests: 2,
-        message: expect.stringMatching(/^1 rows were not listed.*nothing was removed/),
+        message: expect.stringMatching(/^1 row was not listed.*nothing was removed/),
       })
       const stored = () =>
         harness.query(
