@@ -1,11 +1,10 @@
-import { isDeepStrictEqual } from 'node:util'
 import { counted } from '#src/model/counted.ts'
 import type { Drift } from '#src/model/listing.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 import type { CallContext, PlatformClient } from './client.ts'
 import { joinDrift } from './declared.ts'
 import type { ReadServers } from './list-page.ts'
-import { BEGINS, type Listing, type ListingStep } from './listing.ts'
+import { BEGINS, type Listing } from './listing.ts'
 import { fetchPages, type McpAsk, type McpPages } from './mcp-pages.ts'
 
 const MAX_PASSES = 3
@@ -25,9 +24,6 @@ const LEAST_CAP = 1_000
  *                         ├─► same ids as an earlier pass ► confirmed
  *                         └─► other ids ──────────────────► again
  *
- * A pass that only another one can confirm is yielded too: what it changes is written while the next one waits for the throttle.
- * The next one is yielded only if it differs.
- *
  * If `total` is smaller than the number of servers that came, it is not the size of the list (it may be capped at 1,000). The
  * stored ids may be just as incomplete, so only another pass can confirm. `isKnownSet` tells whether these are exactly the ids
  * stored as current.
@@ -43,7 +39,6 @@ export async function* listMcpServers(
   const drift: Drift[] = []
   let pages = 0
   let requests = 0
-  let yielded: readonly string[] | null = null
   for (let n = 1; ; n += 1) {
     const fetched = await fetchPages(client.listMcpPage, { ...ask, readBefore }, context)
     pages += fetched.pages.length
@@ -60,25 +55,17 @@ export async function* listMcpServers(
         completeSets.some(earlier => isSameSet(earlier, ids)) || (isTotalTrue && (await isKnownSet(ids)))
       completeSets.push(ids)
     }
-    const isLast = confirmed || n === MAX_PASSES || (pass.status === 'incomplete' && pass.isHopeless)
-    if (!isLast && pass.status === 'incomplete') continue
-    const digests = fetched.pages.flatMap(page => page.servers.map(({ digest }) => digest))
-    if (!isDeepStrictEqual(digests, yielded)) yield* rowsOf(fetched)
-    yielded = digests
-    if (!isLast) continue
+    if (!confirmed && n < MAX_PASSES && !(pass.status === 'incomplete' && pass.isHopeless)) continue
 
     const why = pass.status === 'incomplete' ? pass.why : 'no two readings had the same servers'
+    let position = 0
+    yield BEGINS
+    for (const { servers } of fetched.pages) {
+      yield { kind: 'rows', rows: servers.map(row => ({ ...row, position: position++ })) }
+    }
     const incomplete = confirmed ? null : why
-    const data = { rows: digests.length, drift: joinDrift(drift), dataHash: null, incomplete, confirmed }
+    const data = { rows: position, drift: joinDrift(drift), dataHash: null, incomplete, confirmed }
     return yield { kind: 'ended', pages, answer: { ok: true, data, requestId, requests } }
-  }
-}
-
-function* rowsOf({ pages }: McpPages): Generator<ListingStep<McpServer>> {
-  let position = 0
-  yield BEGINS
-  for (const { servers } of pages) {
-    yield { kind: 'rows', rows: servers.map(row => ({ ...row, position: position++ })) }
   }
 }
 
