@@ -87,7 +87,7 @@ test('spaces around a value and the end of its line are no part of it', () => {
   const around = Object.entries(settings).map(([name, value]) => [name, `\t ${value} \r\n`])
   expect(readConfig(Object.fromEntries(around))).toEqual(readConfig(settings))
   expect(mistakesOf({ FERRY_POLL_EVERY: ' 60 \n', FERRY_LIST_LIMIT: ' 5/597h \n' })).toEqual([
-    'FERRY_POLL_EVERY: " 60 \\n" is not a duration; write a number above 0 and its unit: 500ms, 60s, 5m or 6h',
-    'FERRY_LIST_LIMIT: " 5/597h \\n" has too long a window; write 590h or less',
+    'FERRY_POLL_EVERY: "60" is not a duration; write a number above 0 and its unit: 500ms, 60s, 5m or 6h',
+    'FERRY_LIST_LIMIT: "5/597h" has too long a window; write 590h or less',
   ])
 })

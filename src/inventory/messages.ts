@@ -57,7 +57,7 @@ export function messageOn(removals: Removals, runId: bigint): string | null {
 }
 
 const IN_NEW_SCOPE =
-  'the first run in a new scope removes nothing, nor does one while runs with another key come in between'
+  'the first run in a new scope removes nothing, nor does one while runs with another key or other settings come in between'
 
 function keptInWords({ absent, because }: Extract<Removals, { kind: 'keep' }>): string {
   switch (because) {

@@ -28,31 +28,30 @@ function ticksOfEveryHour(time: CronTime, first: CronExpression, from: number): 
       last = ticks.next().getTime()
     } catch {
       // cron-parser cannot walk over a change of half an hour, as in Lord Howe: it gives up after a second.
-      last = tickOfLocalTime(time, last)
+      last = ticksOfDays(time, last)().getTime()
       ticks = parsed(time, last)
     }
     return new Date(last)
   }
 }
 
-/** Each time once, also where a day has no such hour or has it twice. cron-parser leaves some of them out, as 22:00 in Nuuk. */
-function ticksOfDays(time: CronTime, from: number): () => Date {
-  let last = from
-  return () => {
-    last = tickOfLocalTime(time, last)
-    return new Date(last)
-  }
-}
-
-/** The first time after `after` by a clock on the wall, which has an hour that is repeated only once. */
-function tickOfLocalTime({ cron, timezone }: CronTime, after: number): number {
-  const wall = Temporal.Instant.fromEpochMilliseconds(after - CLOCK_CHANGE_MS).toZonedDateTimeISO(timezone)
+/**
+ * Each time once, by a clock on the wall, which has an hour that is repeated only once. cron-parser leaves some times out where clocks
+ * change, as 22:00 in Nuuk; it never does in UTC.
+ */
+function ticksOfDays({ cron, timezone }: CronTime, from: number): () => Date {
+  const wall = Temporal.Instant.fromEpochMilliseconds(from - CLOCK_CHANGE_MS).toZonedDateTimeISO(timezone)
   const wallMs = wall.toPlainDateTime().toZonedDateTime('UTC').epochMilliseconds
   const ticks = parsed({ cron, timezone: 'UTC' }, wallMs)
-  for (;;) {
-    const local = Temporal.Instant.fromEpochMilliseconds(ticks.next().getTime()).toZonedDateTimeISO('UTC')
-    const at = local.toPlainDateTime().toZonedDateTime(timezone).epochMilliseconds
-    if (at > after) return at
+  let last = from
+  return () => {
+    for (;;) {
+      const local = Temporal.Instant.fromEpochMilliseconds(ticks.next().getTime()).toZonedDateTimeISO('UTC')
+      const at = local.toPlainDateTime().toZonedDateTime(timezone).epochMilliseconds
+      if (at <= last) continue
+      last = at
+      return new Date(at)
+    }
   }
 }
 

@@ -52,7 +52,7 @@ export class Notifier implements AsyncDisposable {
   readonly #monitor: Sender | null
   readonly #sending: Leader
   readonly #beating: Leader
-  /** A receiver is told of what happens from then on, whichever worker tells it. */
+  /** A receiver is told of what happens from then on, if the worker that has the lease then has it in its settings. */
   #isRegistered = false
   readonly #nextWatch = new Interval(WATCH_EVERY_MS)
   readonly #nextBeat = new Interval(BEAT_EVERY_MS)

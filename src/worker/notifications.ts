@@ -46,10 +46,14 @@ export function questionsOf(nightly: Timing): Questions {
       const { now } = await readClock(client)
       const paused = await listPausedAccounts(client, snapshotInventory.name)
       const times = await listNightTimes(client, accounts)
+      // Most accounts have the same, and it takes milliseconds to compute.
+      const nights = new Map<string, Date>()
       const due = accounts.flatMap(account => {
         const own = times.find(one => one.account === account)
         const timing = own?.cron ? { cron: own.cron, timezone: own.timezone } : nightly
-        const night = slotAt(timing, new Date(now.getTime() - NIGHT_GRACE_MS))
+        const night = nights.getOrInsertComputed(JSON.stringify(timing), () =>
+          slotAt(timing, new Date(now.getTime() - NIGHT_GRACE_MS)),
+        )
         return paused.includes(account) || (own?.since && own.since > night) ? [] : { account, night }
       })
       const missed = await listWithoutSnapshot(client, due)

@@ -38,7 +38,7 @@ test('rows that are not listed and stay are counted, with why they stay and what
     '2 rows are not listed and kept, because their removal was rejected; `--accept-removals` would remove them.',
   ])
   expect(kept('new scope', 3)).toBe(
-    '3 rows stored before were not listed; the first run in a new scope removes nothing, nor does one while runs with another key come in between.',
+    '3 rows stored before were not listed; the first run in a new scope removes nothing, nor does one while runs with another key or other settings come in between.',
   )
   expect(kept('held in another scope', 4)).toBe(
     '4 rows are not listed and kept, because they were held with another key or other settings, which may see more. The next sync looks again, and holds what is gone.',
@@ -58,7 +58,7 @@ test('a preview says what would become of the rows that are not listed', () => {
   expect(notes).toEqual([
     'the removals need a second listing that agrees',
     'the rows that are not listed would be kept, because their removal was rejected',
-    'the first run in a new scope removes nothing, nor does one while runs with another key come in between',
+    'the first run in a new scope removes nothing, nor does one while runs with another key or other settings come in between',
     'folder 7 was not read: nothing would be removed',
     'the removals would be held for a person',
   ])
