@@ -48,10 +48,11 @@ export function listServers(state: SandboxState, key: AppKey, body: unknown): Re
   const { defaultPageSize, maxPageSize } = state.options
   const size = clamp(read.fields.limit ?? BigInt(defaultPageSize), maxPageSize)
   const page = clamp(read.fields.p, Number.MAX_SAFE_INTEGER)
-  const visible = state.servers
-    .rows()
-    .filter(server => server.account_id === key.accountId)
-    .filter(server => read.fields.include_account || server.team_id !== 0n)
+  const withAccount = read.fields.include_account
+  const visible = state.servers.chosen(
+    `${key.accountId} ${withAccount}`,
+    server => server.account_id === key.accountId && (withAccount || server.team_id !== 0n),
+  )
   const total = Math.min(visible.length, state.freezeTotalAt ?? visible.length)
   const servers = visible.slice((page - 1) * size, page * size)
   const isNull = state.emptyAsNull && servers.length === 0

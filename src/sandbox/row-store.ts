@@ -22,6 +22,7 @@ export class RowStore<Id, Row extends object> {
   /** The order of the fields in each row; empty means as the row has them. */
   #fields: readonly string[] = []
   readonly #listings = new Map<string, readonly Payload[]>()
+  readonly #chosen = new Map<string, readonly Row[]>()
   readonly #idOf: (row: Row) => Id
   readonly #sample: (number: number) => Row
 
@@ -61,7 +62,7 @@ export class RowStore<Id, Row extends object> {
     if (number === this.size && this.#rows.size === 0) {
       this.#onlySamples += 1
       // To clear an empty map a million times makes 100 MB of garbage.
-      if (this.#listings.size > 0) this.#listings.clear()
+      if (this.#listings.size + this.#chosen.size > 0) this.#forget()
     } else this.#addLast(this.#idOf(this.#sample(number)), number)
   }
 
@@ -71,13 +72,13 @@ export class RowStore<Id, Row extends object> {
     if (newId !== id)
       throw new Error(`A change cannot turn row ${id} into ${newId}. Remove the one and add the other.`)
     this.#rows.set(id, changed)
-    this.#listings.clear()
+    this.#forget()
   }
 
   remove(id: Id): void {
     this.get(id)
     this.#rows.delete(id)
-    this.#listings.clear()
+    this.#forget()
   }
 
   /** Changes the order of the rows, and of the fields in each row unless `keepsFields`. */
@@ -86,7 +87,7 @@ export class RowStore<Id, Row extends object> {
     const ids = this.ids()
     shuffle(random, ids)
     this.#arrange(ids)
-    this.#listings.clear()
+    this.#forget()
     if (keepsFields) return
     const [first] = ids
     const fields = first === undefined ? [] : Object.keys(this.get(first))
@@ -106,6 +107,11 @@ export class RowStore<Id, Row extends object> {
     const pieces = from === -1 ? [] : this.#piecesOf(from === 0 ? all : all.slice(from), wanted)
     this.#listings.set(name, pieces)
     return pieces
+  }
+
+  /** The wanted rows as they are now, in their order, cached under `name` until a row changes. */
+  chosen(name: string, wanted: (row: Row) => boolean): readonly Row[] {
+    return this.#chosen.getOrInsertComputed(name, () => this.rows().filter(wanted))
   }
 
   /** The first of `all` is wanted. */
@@ -133,6 +139,12 @@ export class RowStore<Id, Row extends object> {
     return this.#onlySamples > 0 ? [...Array(this.#onlySamples).keys()] : [...this.#rows.values()]
   }
 
+  /** What was made of rows that have changed. */
+  #forget(): void {
+    this.#listings.clear()
+    this.#chosen.clear()
+  }
+
   #byId(): ReadonlyMap<Id, Kept<Row>> {
     const samples = this.#onlySamples
     this.#onlySamples = 0
@@ -143,7 +155,7 @@ export class RowStore<Id, Row extends object> {
   #addLast(id: Id, kept: Kept<Row>): void {
     if (this.#byId().has(id)) throw new Error(`The sandbox already has a row ${id}`)
     this.#rows.set(id, kept)
-    this.#listings.clear()
+    this.#forget()
   }
 
   #arrange(ids: readonly Id[]): void {
