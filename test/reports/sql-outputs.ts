@@ -15,7 +15,7 @@ export const NOT_OF_AN_ACCOUNT: Readonly<Record<string, readonly string[]>> = {
     ...['alert_rule_differences', 'mcp_server_differences'],
   ],
   'is about the whole database': ['history_start', 'expect_history', 'settled_at'],
-  'is about a time on the clock, not about a row': ['limit_state'],
+  'is about a time on the clock, not about a row': ['limit_state', 'counted_elsewhere'],
 }
 
 const runs = (condition: string) =>
