@@ -124,7 +124,7 @@ async function emptyDatabase(url: string): Promise<void> {
     if (rowCount !== 0)
       throw new CommandFailed("another program is connected to the demo's database; stop it first")
     await client.query('set client_min_messages = warning')
-    await client.query('drop schema if exists ferry cascade')
+    await client.query('drop schema if exists ferry, ferry_internal cascade')
   } finally {
     await client.end()
   }

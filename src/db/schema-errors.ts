@@ -17,7 +17,7 @@ export class DatabaseUnsupported extends Error {
   override readonly name = 'DatabaseUnsupported'
   readonly whatToDo =
     'Give Ferry another database (DATABASE_URL), or another directory (FERRY_DATA_DIR). To use this one and lose its data: ' +
-    'drop schema ferry cascade;'
+    'drop schema if exists ferry, ferry_internal cascade;'
   constructor() {
     super(
       'This database was made by a Ferry from before the first release, and cannot be updated. Nothing was read or written.',
