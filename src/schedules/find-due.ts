@@ -37,7 +37,7 @@ export type DuePolicy = {
  * Since when a schedule has the times that it has; null if it always had, or if that is not known. Asked only about a slot that would
  * be caught up with.
  */
-export type TimedSince = (schedule: ScheduleKey) => Promise<Date | null>
+export type TimedSince = (pool: Pool, schedule: ScheduleKey) => Promise<Date | null>
 
 /** A schedule with its latest and its next time. */
 type Timed = Schedule & { readonly slot: Date; readonly next: Date }
@@ -91,7 +91,7 @@ export class DueFinder {
   async #decide(schedule: Timed, state: ScheduleState, now: Date): Promise<Due | null> {
     const due = decideDue(schedule, state, this.#policy, now)
     if (due?.trigger !== 'catch-up') return due
-    const since = await this.#timedSince(schedule)
+    const since = await this.#timedSince(this.#pool, schedule)
     if (since === null || since <= due.slot) return due
     const before = slotAt(schedule.timing, new Date(due.slot.getTime() - 1))
     if (!(await hasSlotBetween(this.#pool, schedule, before, due.slot))) return due

@@ -63,13 +63,7 @@ export async function runDue(context: WorkerContext, options: RunDueOptions): Pr
   const { createdAt: installedAt } = await loadInstallation(pool)
   const accounts = [...context.accounts.keys()]
   const schedules = schedulesOf(options.schedules, accounts)
-  const dueFinder = new DueFinder({
-    pool,
-    log,
-    catchUpMs,
-    installedAt,
-    timedSince: schedule => timedSince(pool, schedule),
-  })
+  const dueFinder = new DueFinder({ pool, log, catchUpMs, installedAt, timedSince })
   const { now: beganAt } = await readClock(pool)
   const pass = createPass(context, options)
 

@@ -61,13 +61,7 @@ export async function openWorker(
 ): Promise<FerryWorker> {
   const { pool, log, catchUpMs } = context
   const { createdAt: installedAt } = await retryTransient(() => loadInstallation(pool))
-  const dueFinder = new DueFinder({
-    pool,
-    log,
-    catchUpMs,
-    installedAt,
-    timedSince: schedule => timedSince(pool, schedule),
-  })
+  const dueFinder = new DueFinder({ pool, log, catchUpMs, installedAt, timedSince })
   const schedules = schedulesOf(definitions, context.accounts.keys())
   const producers = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
 

@@ -25,7 +25,7 @@ async function setup(beforeMs: number, afterMs: number) {
     log: pino({ level: 'silent' }),
     catchUpMs: 24 * HOUR,
     installedAt: new Date(0),
-    timedSince: schedule => timedSince(store.pool, schedule),
+    timedSince,
   })
   const timing = { cron: after.cron, timezone: 'UTC' }
   return Object.assign(store, {
