@@ -27,20 +27,16 @@ COMMENT ON COLUMN ferry.freshness_targets.night_since IS 'Since when it is due t
 --> statement-breakpoint
 DROP FUNCTION ferry_internal.acquire_permit(text,text,text,bigint,integer[],integer[],integer,bigint,text,double precision), ferry_internal.claim_batch(bigint,text,uuid,uuid,boolean,text,integer[],integer[],integer,integer,integer,integer,integer,integer,integer,bigint,text,double precision);
 --> statement-breakpoint
--- Records one more call in the call log if every window has room for it; otherwise says how long to wait. One row: call_id,
--- or wait_ms. `poll_soon` is true while the wait depends on calls in flight, which may well end before their counted_by:
--- ask again after a short while.
+-- Records one more call in the call log, or says how long to wait, as record_call.sql has it. Until the transaction ends, its
+-- caller may record more calls with that function alone.
 --
 -- The row of platform_limits is locked first. Each statement of a volatile plpgsql function has a snapshot of its own, so
 -- the count that follows sees all calls that were recorded before the lock was granted. One statement that locked and
 -- counted would count with a snapshot older than the lock, and would let too many calls through.
 --
--- Which calls count, and until when, is said in full_windows.sql.
---
 -- p_accounts: those that share the limit. Other settings may count their calls under other keys, as while a `limitGroup` is changed by a
 -- rolling restart. So the row that each account has alone is locked too, whatever the key is, and nothing is recorded while calls count
--- elsewhere (counted_elsewhere.sql). All rows are locked in one order. Null: the caller has locked them in this statement, or is a
--- worker of 0.2.0.
+-- elsewhere (counted_elsewhere.sql). All rows are locked in one order. Null: a worker of 0.2.0.
 --
 -- `is_unknown`: this is not the database that Ferry knew, so its call log may lack calls; none is recorded. Three
 -- parameters are those of is_known_database.sql.
@@ -52,8 +48,6 @@ CREATE OR REPLACE FUNCTION ferry_internal.acquire_permit(
   OUT call_id bigint, OUT wait_ms double precision, OUT poll_soon boolean, OUT is_unknown boolean
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  v_blocked_until timestamptz;
-  v_now timestamptz;
   v_free_at timestamptz;
   v_keys text[];
 BEGIN
@@ -66,7 +60,7 @@ BEGIN
   END IF;
   PERFORM FROM ferry.platform_limits l WHERE l.limit_key = ANY (v_keys) AND l.operation = p_operation
     ORDER BY l.limit_key FOR UPDATE;
-  SELECT l.blocked_until INTO v_blocked_until FROM ferry.platform_limits l
+  SELECT l.blocked_until INTO v_free_at FROM ferry.platform_limits l
     WHERE l.limit_key = p_limit_key AND l.operation = p_operation;
 
   SELECT NOT (k.is_same AND k.has_call) INTO is_unknown
@@ -77,25 +71,15 @@ BEGIN
     RETURN;
   END IF;
 
-  v_now := clock_timestamp();
-  v_free_at := greatest(v_blocked_until, v_now);
   IF p_accounts IS NOT NULL THEN
     SELECT greatest(v_free_at, max(e.free_at)) INTO v_free_at
-      FROM ferry_internal.counted_elsewhere(p_limit_key, p_operation, p_accounts, p_window_ms, v_now) e;
+      FROM ferry_internal.counted_elsewhere(p_limit_key, p_operation, p_accounts, p_window_ms, clock_timestamp()) e;
   END IF;
-  SELECT greatest(v_free_at, max(w.free_at)), coalesce(bool_or(w.is_in_flight), false) INTO v_free_at, poll_soon
-    FROM ferry_internal.full_windows(p_limit_key, p_operation, p_max_calls, p_window_ms, v_now) w;
-
-  IF v_free_at > v_now THEN
-    wait_ms := extract(epoch FROM v_free_at - v_now) * 1000;
-    RETURN;
-  END IF;
-  INSERT INTO ferry.platform_calls (limit_key, account, operation, started, counted_by, run_id)
-    VALUES (p_limit_key, p_account, p_operation, v_now, v_now + p_arrival_bound_ms * interval '1 ms', p_run_id)
-    RETURNING id INTO call_id;
+  SELECT c.* INTO call_id, wait_ms, poll_soon FROM ferry_internal.record_call(
+    p_limit_key, p_operation, p_account, p_run_id, p_max_calls, p_window_ms, p_arrival_bound_ms, v_free_at) c;
 END $$;
 
-COMMENT ON FUNCTION ferry_internal.acquire_permit IS 'Records one more call in the call log, or says how long to wait. For Ferry itself.';
+COMMENT ON FUNCTION ferry_internal.acquire_permit IS 'Lets one more call through and records it in the call log, or says how long to wait. For Ferry itself.';
 --> statement-breakpoint
 -- For each other key of an operation: until when calls of these accounts count that other settings recorded under it; null if there
 -- are none. A `limitGroup` that was just set or changed, or another process that does not know all accounts, counts apart, but
@@ -117,6 +101,37 @@ CREATE OR REPLACE FUNCTION ferry_internal.counted_elsewhere(
 $$;
 
 COMMENT ON FUNCTION ferry_internal.counted_elsewhere IS 'Until when calls count that other settings recorded under other keys. For Ferry itself.';
+--> statement-breakpoint
+-- Records one more call in the call log if every window has room for it; otherwise says how long to wait. One row: call_id,
+-- or wait_ms. `poll_soon` is true while the wait depends on calls in flight, which may well end before their counted_by:
+-- ask again after a short while.
+--
+-- For whom acquire_permit.sql has let through in this transaction: it holds the locks, and the database is known.
+-- Which calls count, and until when, is said in full_windows.sql.
+--
+-- p_closed_until: when something else lets calls go out again; null if nothing holds them back.
+CREATE OR REPLACE FUNCTION ferry_internal.record_call(
+  p_limit_key text, p_operation text, p_account text, p_run_id bigint,
+  p_max_calls int[], p_window_ms int[], p_arrival_bound_ms int, p_closed_until timestamptz DEFAULT NULL,
+  OUT call_id bigint, OUT wait_ms double precision, OUT poll_soon boolean
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_free_at timestamptz;
+BEGIN
+  SELECT greatest(p_closed_until, max(w.free_at), v_now), coalesce(bool_or(w.is_in_flight), false) INTO v_free_at, poll_soon
+    FROM ferry_internal.full_windows(p_limit_key, p_operation, p_max_calls, p_window_ms, v_now) w;
+
+  IF v_free_at > v_now THEN
+    wait_ms := extract(epoch FROM v_free_at - v_now) * 1000;
+    RETURN;
+  END IF;
+  INSERT INTO ferry.platform_calls (limit_key, account, operation, started, counted_by, run_id)
+    VALUES (p_limit_key, p_account, p_operation, v_now, v_now + p_arrival_bound_ms * interval '1 ms', p_run_id)
+    RETURNING id INTO call_id;
+END $$;
+
+COMMENT ON FUNCTION ferry_internal.record_call IS 'Records one more call of an acquired limit in the call log, or says how long to wait. For Ferry itself.';
 --> statement-breakpoint
 -- Puts smaller batches in the place of one, uncertain, sent, or ready and uncertain, of which lines are set aside: those were not in
 -- the call, so each is to be sent alone, as uncertain as it was before it, and what lies between them stays as it is. If the batch

@@ -51,15 +51,15 @@ export async function acquirePermits(
 
 /**
  * Asks for one call after the other until one has to wait. The first takes the locks of the limit and of its accounts, which
- * are held until all are asked, and asks what counts elsewhere. Each sees the calls recorded before it, because every
- * statement of a volatile function has its own snapshot.
+ * are held until all are asked, and asks what counts elsewhere and which database this is: to ask that again for each of fifty
+ * pages took 30 ms. Each sees the calls recorded before it, because every statement of a volatile function has its own snapshot.
  */
 const ACQUIRE_PERMITS = `
   with recursive asked as (
     select 1 as n, p.* from ferry_internal.acquire_permit($1, $2, ($3::text[])[1], ($4::bigint[])[1], $5, $6, $7, $8, $9, $10, $11) p
     union all
-    select n + 1, p.*
-    from asked, ferry_internal.acquire_permit($1, $2, ($3::text[])[n + 1], ($4::bigint[])[n + 1], $5, $6, $7, $8, $9, $10) p
+    select n + 1, r.*, false
+    from asked, ferry_internal.record_call($1, $2, ($3::text[])[n + 1], ($4::bigint[])[n + 1], $5, $6, $7) r
     where asked.call_id is not null and n < cardinality($3::text[])
   )
   select call_id, wait_ms, poll_soon, is_unknown from asked order by n`

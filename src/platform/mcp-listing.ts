@@ -1,13 +1,18 @@
+import { setImmediate } from 'node:timers/promises'
 import { counted } from '#src/model/counted.ts'
 import type { Drift } from '#src/model/listing.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 import type { CallContext, PlatformClient } from './client.ts'
 import { joinDrift } from './declared.ts'
-import type { ReadServers } from './list-page.ts'
+import type { McpPage, ReadServers } from './list-page.ts'
 import { BEGINS, type Listing } from './listing.ts'
 import { fetchPages, type McpAsk, type McpPages } from './mcp-pages.ts'
 
 const MAX_PASSES = 3
+
+/** Rows that are written before they are confirmed, at a kilobyte each, and how many between two looks for answers. */
+const MAX_PREPARED = 20_000
+const PREPARED_AT_ONCE = 100
 
 /** A `total` from here on may be a bound of the platform, which may also be that of its pages. */
 const LEAST_CAP = 1_000
@@ -39,6 +44,7 @@ export async function* listMcpServers(
   const drift: Drift[] = []
   let pages = 0
   let requests = 0
+  let prepared: Promise<void> | null = null
   for (let n = 1; ; n += 1) {
     const fetched = await fetchPages(client.listMcpPage, { ...ask, readBefore }, context)
     pages += fetched.pages.length
@@ -55,7 +61,11 @@ export async function* listMcpServers(
         completeSets.some(earlier => isSameSet(earlier, ids)) || (isTotalTrue && (await isKnownSet(ids)))
       completeSets.push(ids)
     }
-    if (!confirmed && n < MAX_PASSES && !(pass.status === 'incomplete' && pass.isHopeless)) continue
+    if (!confirmed && n < MAX_PASSES && !(pass.status === 'incomplete' && pass.isHopeless)) {
+      prepared ??= prepare(fetched.pages)
+      continue
+    }
+    await prepared
 
     const why = pass.status === 'incomplete' ? pass.why : 'no two readings had the same servers'
     let position = 0
@@ -66,6 +76,15 @@ export async function* listMcpServers(
     const incomplete = confirmed ? null : why
     const data = { rows: position, drift: joinDrift(drift), dataHash: null, incomplete, confirmed }
     return yield { kind: 'ended', pages, answer: { ok: true, data, requestId, requests } }
+  }
+}
+
+/** Writes rows in the form in which they are stored while the next pass waits for the limit: most of its rows are these. */
+async function prepare(pages: readonly McpPage[]): Promise<void> {
+  const rows = pages.flatMap(({ servers }) => servers).slice(0, MAX_PREPARED)
+  for (const [n, row] of rows.entries()) {
+    if (n % PREPARED_AT_ONCE === 0) await setImmediate()
+    if (row.kind === 'good') row.written.columns()
   }
 }
 

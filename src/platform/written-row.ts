@@ -22,10 +22,13 @@ export function rowWriter(declaration: Declaration): (row: AnyRow) => WrittenRow
   const columns = definitionOf(declaration.fields).map(
     name => [name, declaration.fields[name]?.kind ?? 'text'] as const,
   )
-  return row => ({
-    fingerprint: fingerprint(canonical(row)),
-    columns: () => columnsOf(row, columns),
-  })
+  return row => {
+    let written: string | null = null
+    return {
+      fingerprint: fingerprint(canonical(row)),
+      columns: () => (written ??= columnsOf(row, columns)),
+    }
+  }
 }
 
 function columnsOf(row: AnyRow, columns: readonly (readonly [name: string, kind: FieldKind])[]): string {

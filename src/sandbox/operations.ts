@@ -55,19 +55,17 @@ export function listServers(state: SandboxState, key: AppKey, body: unknown): Re
   )
   const total = Math.min(visible.length, state.freezeTotalAt ?? visible.length)
   const servers = visible.slice((page - 1) * size, page * size)
-  const isNull = state.emptyAsNull && servers.length === 0
-  const list = isNull ? 'null' : `[${servers.map(textOf).join(',')}]`
-  return { ok: true, data: [new Payload(`{"total":${total},"servers":${list}}`)] }
+  const made = PAGES.getOrInsertComputed(visible, () => new Map())
+  const name = `${page} ${size} ${total} ${state.emptyAsNull}`
+  return { ok: true, data: [made.getOrInsertComputed(name, () => pageOf(total, servers, state.emptyAsNull))] }
 }
 
-/** A server that changes becomes another object. */
-const TEXTS = new WeakMap<McpServer, string>()
+/** The pages of a list that were asked for, which are made and compressed once. If a server changes, the list is another object. */
+const PAGES = new WeakMap<readonly McpServer[], Map<string, Payload>>()
 
-/** The server's JSON, made once. */
-function textOf(server: McpServer<bigint>): string {
-  const text = TEXTS.get(server) ?? wireJson(server)
-  TEXTS.set(server, text)
-  return text
+function pageOf(total: number, servers: readonly McpServer[], emptyAsNull: boolean): Payload {
+  const list = emptyAsNull && servers.length === 0 ? 'null' : wireJson(servers)
+  return new Payload(`{"total":${total},"servers":${list}}`)
 }
 
 function clamp(value: bigint, max: number): number {
