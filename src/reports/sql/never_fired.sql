@@ -16,7 +16,7 @@ CREATE OR REPLACE FUNCTION ferry_internal.never_fired(
       AND NOT EXISTS (SELECT FROM ferry.alert_rule_firings f WHERE f.id = c.id AND f.account = c.account)
     ORDER BY c.id, c.account LIMIT $1
   ) s
-  CROSS JOIN (SELECT ferry.history_start() AS starts_at) h
+  CROSS JOIN (SELECT ferry.history_start() AS starts_at OFFSET 0) h -- asked once, not for each version
   JOIN ferry.alert_rule_versions v ON v.id = s.id AND v.account = s.account AND v.valid_to IS NULL
   CROSS JOIN LATERAL (
     SELECT min(b.valid_from) AS valid_from, coalesce(
