@@ -6,7 +6,7 @@ export const FERRY_REPORTS: readonly Report[] = [
     name: 'limit_use',
     shows: 'how much of each limit was used, minute by minute',
     takes: ['since', 'account'],
-    looksBack: { at: 'calls', days: 1 },
+    looksBack: { at: 'calls', days: 1 / 24 },
     query: `select * from ferry.limit_use($1) where $2::text is null or $2 = any (string_to_array(account, ', '))`,
   },
   {
