@@ -66,8 +66,7 @@ export function pauseOf(cause: PauseCause, last: LastRefusal | null, rejected: n
         code,
         requestId,
         message,
-        whatToDo:
-          'Check --page. No row was rejected because of this. If the page is wrong, cancel the import and import the file again with the right page. If the page was missing, resume once it is there.',
+        whatToDo: `Check --page. ${NONE_REJECTED} ${IF_WRONG_PAGE} If the page was missing, resume once it is there.`,
       }
     case 'failures':
       return {
@@ -81,14 +80,14 @@ export function pauseOf(cause: PauseCause, last: LastRefusal | null, rejected: n
         code,
         requestId,
         message: `The platform refused many calls in a row, so the fault may not be in a row of the file. The last answer: ${message}`,
-        whatToDo: `${checkTheImport(rejected)} Then resume.`,
+        whatToDo: `${checkTheImport(rejected)} ${IF_WRONG_PAGE} Else resume.`,
       }
     case 'suspects':
       return {
         code,
         requestId,
         message: `Only rows are left that the platform refused, each of them sent alone. As no call after that was accepted, the fault may not be in these rows. The last answer: ${message}`,
-        whatToDo: `${checkTheImport(rejected)} Then resume: rows that are refused again with the same code are rejected.`,
+        whatToDo: `${checkTheImport(rejected)} ${IF_WRONG_PAGE} Else resume: rows that are refused again with the same code are rejected.`,
       }
     case 'rejects':
       return {
@@ -101,10 +100,13 @@ export function pauseOf(cause: PauseCause, last: LastRefusal | null, rejected: n
   }
 }
 
+const NONE_REJECTED = 'No row was rejected because of this.'
+const IF_WRONG_PAGE = 'If the page is wrong, cancel the import and import the file again with the right page.'
+
 function checkTheImport(rejected: number): string {
-  const check = 'Check the status page, the method and the values that the message names.'
+  const check = 'Check --page, the method and the values that the message names.'
   return rejected === 0
-    ? `${check} No row was rejected because of this.`
+    ? `${check} ${NONE_REJECTED}`
     : `${check} Check whether ${rejected === 1 ? 'the row' : `the ${rejected} rows`} rejected so far ${rejected === 1 ? 'is' : 'are'} really wrong.`
 }
 

@@ -104,7 +104,7 @@ test('of rows refused alone those are sent once more that the page is not to bla
       pause_message:
         'Only rows are left that the platform refused, each of them sent alone. As no call after that was accepted, the fault may not be in these rows. The last answer: The platform answered BadRequest (HTTP 400).',
       pause_what_to_do:
-        'Check the status page, the method and the values that the message names. No row was rejected because of this. Then resume: rows that are refused again with the same code are rejected.',
+        'Check --page, the method and the values that the message names. No row was rejected because of this. If the page is wrong, cancel the import and import the file again with the right page. Else resume: rows that are refused again with the same code are rejected.',
     },
   ])
   expect(await worker.end()).toEqual({ what: 'ended', status: 'paused' })

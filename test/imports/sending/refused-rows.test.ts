@@ -209,6 +209,19 @@ test('a page that does not exist costs one call, pauses the import with the reas
   expect(harness.timesDelivered(pageId)).toEqual({ once: 5_000 })
 })
 
+test('after a resume, an import to a page that does not exist still says to check the page, however many rows it has', async () => {
+  await using harness = await openImportHarness()
+  for (const rows of [1, 3, 2_000]) {
+    const id = await harness.stage({ rows, pageId: 6_000_000_000_002n })
+    expect(await harness.work(id)).toBe('paused')
+    await resumeImport(harness.ferry.pool, id, ADA)
+    expect(await harness.work(id)).toBe('paused')
+    expect(await harness.importRow(id)).toMatchObject({
+      pause_what_to_do: expect.stringMatching(/^Check --page.* import the file again with the right page\. /),
+    })
+  }
+})
+
 test.for([1, 2, 3, 7])(
   'one that the platform does not name costs a dozen at most: a list of %i',
   async rows => {
