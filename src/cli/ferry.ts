@@ -8,8 +8,9 @@ enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/ferry', impo
 // A log line that cannot be written, as on a full disk, must not end the work.
 process.stderr.on('error', () => {})
 // A reader that stops reading (`ferry runs list | head -1`) must not make the command fail or end its work early. Results
-// that are lost for another reason make it fail, once its work is done.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+// that are lost for another reason make it fail, once its work is done. The first of them speaks for all.
+process.stdout.on('error', () => {})
+process.stdout.once('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return
   process.stderr.write(`ferry: the output cannot be written (${error.code}): some of it is lost.\n`)
   process.once('exit', () => {

@@ -9,12 +9,12 @@ import { COMMON_ENV, FERRY } from './run-ferry.ts'
 const FULL = '/dev/full'
 const test = always.skipIf(process.platform !== 'linux')
 
-/** Runs a command one of whose streams is a full disk. Returns what the other one got. */
+/** Runs a command, without a database, one of whose streams is a full disk. Returns what the other one got. */
 async function runOnFullDisk(stream: 'stdout' | 'stderr', args: readonly string[]) {
   const full = openSync(FULL, 'w')
   onTestFinished(() => closeSync(full))
   const child = spawn(process.execPath, [FERRY, ...args], {
-    env: COMMON_ENV,
+    env: { ...COMMON_ENV, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
     stdio: ['ignore', stream === 'stdout' ? full : 'pipe', stream === 'stderr' ? full : 'pipe'],
   })
   let other = ''
@@ -31,9 +31,12 @@ test('a log that cannot be written changes nothing else', async () => {
   expect(await runOnFullDisk('stderr', ['rules', 'list', '--since', 'x'])).toEqual({ code: 2, other: '' })
 })
 
-test('a command whose results cannot be written fails, and says so in a line', async () => {
-  expect(await runOnFullDisk('stdout', ['--help'])).toEqual({
-    code: 1,
+test.each([
+  ['--help', 1],
+  ['doctor', 2],
+])('a command whose results cannot be written fails, and says so in a line: %s', async (command, code) => {
+  expect(await runOnFullDisk('stdout', [command])).toEqual({
+    code,
     other: 'ferry: the output cannot be written (ENOSPC): some of it is lost.\n',
   })
 })
