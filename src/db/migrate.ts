@@ -46,8 +46,8 @@ type Options = {
  * Any number of processes may call this at once, behind any pooler: a lock lets one process through at a time. If nothing is
  * pending, it takes no lock and needs no right to create. If a migration fails, those before it stay: they change nothing that
  * an older Ferry needs.
- * Throws `DatabaseIsNewer`, `DatabaseUnsupported`, `SchemaTaken`, `SchemaMissing`, `SchemaIsOlder`, `SchemaUnreadable`,
- * `SchemaNotWritable` or `MigrationBlocked`.
+ * Throws `DatabaseIsNewer`, `DatabaseUnsupported`, `SchemaTaken`, `SchemaLeftOver`, `SchemaMissing`, `SchemaIsOlder`,
+ * `SchemaUnreadable`, `SchemaNotWritable` or `MigrationBlocked`.
  */
 export async function migrate(
   databaseUrl: string,

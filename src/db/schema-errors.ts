@@ -37,6 +37,20 @@ export class SchemaTaken extends Error {
   }
 }
 
+/** Of Ferry's two schemas only one was dropped. Migrations would fail at what is left in the other. */
+export class SchemaLeftOver extends Error {
+  override readonly name = 'SchemaLeftOver'
+  readonly whatToDo =
+    'Restore the schema ferry from a backup, or give Ferry another database (DATABASE_URL). To use this one anew: ' +
+    'drop schema if exists ferry, ferry_internal cascade;'
+  constructor(object: string) {
+    super(
+      `The schema ferry_internal of this database still has ${object}, but the schema ferry has no tables: it was dropped alone. ` +
+        'Nothing was read or written.',
+    )
+  }
+}
+
 /** The database has no tables of Ferry, and the command may not create them. */
 export class SchemaMissing extends Error {
   override readonly name = 'SchemaMissing'

@@ -4,7 +4,7 @@ import type { Pool } from 'pg'
 import { z } from 'zod'
 import { answeringWithin } from './pool.ts'
 import { findMaybe, findOne, type Queryable } from './rows.ts'
-import { DatabaseIsNewer, DatabaseUnsupported, SchemaTaken } from './schema-errors.ts'
+import { DatabaseIsNewer, DatabaseUnsupported, SchemaLeftOver, SchemaTaken } from './schema-errors.ts'
 
 /** Where the migrations are. */
 export const FOLDER = fileURLToPath(new URL('../../drizzle', import.meta.url))
@@ -19,7 +19,8 @@ export async function compareSchema(pool: Pool, withinMs: number): Promise<Schem
     return !exists ? 'missing' : pending.length > 0 ? 'older' : 'known'
   } catch (error) {
     if (error instanceof DatabaseIsNewer) return 'newer'
-    if (error instanceof DatabaseUnsupported || error instanceof SchemaTaken) return 'unsupported'
+    if ([DatabaseUnsupported, SchemaTaken, SchemaLeftOver].some(kind => error instanceof kind))
+      return 'unsupported'
     throw error
   }
 }
@@ -27,11 +28,12 @@ export async function compareSchema(pool: Pool, withinMs: number): Promise<Schem
 /** `pending` holds the times of the migrations that have not run, the oldest first. */
 export type SchemaState = { readonly exists: boolean; readonly pending: readonly number[] }
 
-/** Throws `DatabaseIsNewer`, `DatabaseUnsupported` or `SchemaTaken`. */
+/** Throws `DatabaseIsNewer`, `DatabaseUnsupported`, `SchemaTaken` or `SchemaLeftOver`. */
 export async function loadSchemaState(client: Queryable): Promise<SchemaState> {
   const known = knownMigrations()
-  const { exists, other } = await findOne(client, Found, FOUND)
+  const { exists, other, leftOver } = await findOne(client, Found, FOUND)
   if (other !== null) throw new SchemaTaken(other)
+  if (leftOver !== null) throw new SchemaLeftOver(leftOver)
   if (!exists) return { exists, pending: known }
   const { newest, worksSince } = (await findMaybe(client, Ran, RAN)) ?? { newest: 0, worksSince: 0 }
   // A newer release may have migrated it, if that one says that this one still works with it.
@@ -59,16 +61,26 @@ export function worksSince(): number {
   return older.length === 0 ? newest : Math.max(...older)
 }
 
-const Found = z.object({ exists: z.boolean(), other: z.string().nullable() })
+const Found = z.object({
+  exists: z.boolean(),
+  other: z.string().nullable(),
+  leftOver: z.string().nullable(),
+})
 
-/** Whether Ferry has made its tables, and something in its schema that it has not made: only the schema may be there before. */
+const anObjectOf = (schema: string) => `coalesce(
+    (select 'a table or view ' || relname from pg_class where relnamespace = to_regnamespace('${schema}') and relkind <> 'i' limit 1),
+    (select 'a function ' || proname from pg_proc where pronamespace = to_regnamespace('${schema}') limit 1))`
+
+/**
+ * Whether Ferry has made its tables, and if not, something in its schema that it has not made (only the schema may be there
+ * before), and something in its other schema.
+ */
 const FOUND = `
   with made as (
     select exists (
       select from pg_attribute where attrelid = to_regclass('ferry.migrations') and attname = 'created_at') as exists)
-  select exists, case when not exists then coalesce(
-    (select 'a table or view ' || relname from pg_class where relnamespace = to_regnamespace('ferry') and relkind <> 'i' limit 1),
-    (select 'a function ' || proname from pg_proc where pronamespace = to_regnamespace('ferry') limit 1)) end as other
+  select exists, case when not exists then ${anObjectOf('ferry')} end as other,
+    case when not exists then ${anObjectOf('ferry_internal')} end as left_over
   from made`
 
 /** The newest migration that ran, and the newest one of the oldest Ferry that works with the schema since then. */

@@ -8,6 +8,7 @@ import { migrate } from '#src/db/migrate.ts'
 import { openDatabase } from '#src/db/pool.ts'
 import { MIGRATION_LOCK, readMigrations } from '#src/db/run-migrations.ts'
 import { DatabaseIsNewer } from '#src/db/schema-errors.ts'
+import { compareSchema } from '#src/db/schema-state.ts'
 import { onServer, openEmptyDatabase, withDatabase } from '#test/support/database.ts'
 import { dropRole } from '#test/support/roles.ts'
 import { openTestStore } from '#test/support/store.ts'
@@ -195,10 +196,33 @@ test.each([
   },
 )
 
+test('if only the schema ferry was dropped, what is left of the other is named, and left as it is', async () => {
+  await using store = await openTestStore()
+  const countLeft = async () => {
+    const left = `select count(*)::int as left from pg_proc where pronamespace = to_regnamespace('ferry_internal')`
+    return (await store.pool.query(left)).rows
+  }
+  await store.pool.query('drop schema ferry cascade')
+  const before = await countLeft()
+  for (const policy of ['read', 'plan', 'update'] as const) {
+    await expect(migrate(store.url, policy)).rejects.toMatchObject({
+      name: 'SchemaLeftOver',
+      message: expect.stringMatching(
+        /schema ferry_internal .* a function \w+, but the schema ferry has no tables/,
+      ),
+      whatToDo: expect.stringContaining('drop schema if exists ferry, ferry_internal cascade;'),
+    })
+  }
+  expect(await compareSchema(store.pool, 5_000)).toBe('unsupported')
+  expect(await countLeft()).toEqual(before)
+  await store.pool.query('drop schema if exists ferry, ferry_internal cascade')
+  expect(await migrate(store.url)).toBeGreaterThan(0)
+})
+
 test('a migration that fails leaves nothing behind', async () => {
   await using database = await openEmptyDatabase()
   const { url, client } = database
-  await client.query('create schema ferry_internal; create table ferry_internal.limited_calls ()')
+  await client.query('create schema ferry_internal; create type ferry_internal.limited_calls as enum ()')
   await expect(migrate(url)).rejects.toThrow('limited_calls')
   expect((await client.query("select to_regclass('ferry.migrations') as there")).rows).toEqual([
     { there: null },
