@@ -1,5 +1,5 @@
 import type { Removals } from '#src/inventory/publish/decide.ts'
-import { counted } from '#src/model/counted.ts'
+import { counted, isOrAre } from '#src/model/counted.ts'
 import { WORKER_LOST_CODE } from '#src/model/run.ts'
 
 /*
@@ -64,7 +64,7 @@ function keptInWords({ absent, because }: Extract<Removals, { kind: 'keep' }>): 
     case 'rejected':
       return `${rowsAre(absent)} not listed and kept, because their removal was rejected; \`--accept-removals\` would remove them.`
     case 'new scope':
-      return `${counted(absent, 'row')} stored before ${absent === 1 ? 'was' : 'were'} not listed; ${IN_NEW_SCOPE}.`
+      return `${counted(absent, 'row stored before was', 'rows stored before were')} not listed; ${IN_NEW_SCOPE}.`
     case 'held in another scope':
       return `${rowsAre(absent)} not listed and kept, because they were held with another key or other settings, which may see more. The next sync looks again, and holds what is gone.`
   }
@@ -72,7 +72,7 @@ function keptInWords({ absent, because }: Extract<Removals, { kind: 'keep' }>): 
 
 /** What an approval says of rows that only later runs held. */
 export function leftHeld(rows: number, lastRun: bigint): string {
-  return `${counted(rows, 'row')} that only later runs hold ${rows === 1 ? 'stays' : 'stay'} held: \`ferry runs show ${lastRun}\` shows them.`
+  return `${counted(rows, 'row that only later runs hold stays', 'rows that only later runs hold stay')} held: \`ferry runs show ${lastRun}\` shows them.`
 }
 
 /** What a preview says of the rows that were not listed, if a second listing agreed. */
@@ -95,24 +95,23 @@ export function noteOn(removals: Removals): string {
 export function notConfirmed(absent: number, refusal: string | null): string {
   const reason =
     refusal === null ? 'the second listing was not complete' : `the second listing failed: ${refusal}`
-  return `${counted(absent, 'row')} ${absent === 1 ? 'was' : 'were'} not listed, but ${reason}`
+  return `${counted(absent, 'row was', 'rows were')} not listed, but ${reason}`
 }
 
 /** Null if every row that could not be read is stored. */
 export function notStored(quarantined: number, stored: number): string | null {
   return stored < quarantined
-    ? `Of ${counted(quarantined, 'row')} that could not be read, ${stored} ${stored === 1 ? 'is' : 'are'} stored.`
+    ? `Of ${counted(quarantined, 'row')} that could not be read, ${counted(stored, 'is', 'are')} stored.`
     : null
 }
 
 function whyHeld({ ids, current, rejected }: Extract<Removals, { kind: 'hold' }>): string {
   if (rejected.length === 0)
-    return `${ids.length} of ${counted(current, 'row')} ${ids.length === 1 ? 'is' : 'are'} gone from the listing`
+    return `${ids.length} of ${counted(current, 'row')} ${isOrAre(ids.length)} gone from the listing`
   const runs = [...new Set(rejected)]
-  const others = rejected.length === 1 ? '1 other was' : `${rejected.length} others were`
   return (
-    `${ids.length} more of ${counted(current, 'row')} ${ids.length === 1 ? 'is' : 'are'} gone from the listing; ` +
-    `${others} kept by a decision on run${runs.length === 1 ? '' : 's'} ${runs.join(', ')}`
+    `${ids.length} more of ${counted(current, 'row')} ${isOrAre(ids.length)} gone from the listing; ` +
+    `${counted(rejected.length, 'other was', 'others were')} kept by a decision on run${runs.length === 1 ? '' : 's'} ${runs.join(', ')}`
   )
 }
 

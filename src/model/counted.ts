@@ -3,9 +3,14 @@ export function number(value: number | bigint): string {
   return value.toLocaleString('en-US')
 }
 
-/** `1 row`, `1,234 rows`. */
+/** `1 row`, `1,234 rows`. With a verb: `1 row was`, `2 rows were`, if `things` says so. */
 export function counted(value: number, thing: string, things = `${thing}s`): string {
   return `${number(value)} ${value === 1 ? thing : things}`
+}
+
+/** The verb of a count that something stands between: `1 of 3 rows is`. */
+export function isOrAre(count: number): string {
+  return count === 1 ? 'is' : 'are'
 }
 
 /** `62 %`; a part is never rounded to nothing or to all. */

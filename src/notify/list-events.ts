@@ -85,16 +85,14 @@ export function listUnknownReceivers(pool: Pool, names: readonly string[]): Prom
 /** Says how many messages were not accepted, and by whom; null if all were. */
 export function undeliveredInWords(undelivered: readonly Undelivered[]): string | null {
   const parts = undelivered.flatMap(({ receiver, dead, waiting, behind }) => [
-    dead > 0 ? `${messagesTo(receiver, dead)} ${dead === 1 ? 'was' : 'were'} not accepted within a day` : [],
+    dead > 0
+      ? `${counted(dead, `message to ${receiver} was`, `messages to ${receiver} were`)} not accepted within a day`
+      : [],
     waiting > 0
-      ? `${messagesTo(receiver, waiting)} ${waiting === 1 ? 'waits' : 'wait'} to be sent again${behind > 0 ? `, and ${behind} more behind` : ''}`
+      ? `${counted(waiting, `message to ${receiver} waits`, `messages to ${receiver} wait`)} to be sent again${behind > 0 ? `, and ${behind} more behind` : ''}`
       : [],
   ])
   return parts.length === 0 ? null : parts.flat().join('; ')
-}
-
-function messagesTo(receiver: string, count: number): string {
-  return `${counted(count, 'message')} to ${receiver}`
 }
 
 /** Which events are wanted; what is left out does not narrow them. */

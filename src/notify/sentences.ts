@@ -117,7 +117,7 @@ function rulesInWords(verb: string, data: EventData): string {
   const { rules, ruleIds, names } = data
   const count = typeof rules === 'number' ? rules : 0
   const named = listOf(names ?? ruleIds, count)
-  return `${counted(count, 'alert rule')} ${count === 1 ? 'was' : 'were'} ${verb}${byWhom(data)}${named && `: ${named}`}`
+  return `${counted(count, 'alert rule was', 'alert rules were')} ${verb}${byWhom(data)}${named && `: ${named}`}`
 }
 
 /** The first of a list, and how many more there are. */

@@ -92,7 +92,7 @@ export class RowScanner {
   /** Says where the text was broken at or between rows, as part of a sentence. Null if it was not. */
   damage(): string | null {
     if (!this.#isBroken && this.#place === 'around') return null
-    return `${counted(this.#rows, 'row')} of the list ${this.#rows === 1 ? 'is' : 'are'} whole, and what follows after ${counted(this.#bytesBefore, 'byte')} (unpacked) is damaged or cut off`
+    return `${counted(this.#rows, 'row of the list is', 'rows of the list are')} whole, and what follows after ${counted(this.#bytesBefore, 'byte')} (unpacked) is damaged or cut off`
   }
 
   /** Reads the envelope, up to the first byte of the rows. */

@@ -216,7 +216,7 @@ async function checkIdentity(pool: Pool): Promise<Finding> {
   if (!change || !isNews(change)) {
     return { check, status: 'ok', found: 'it is the database that Ferry knew' }
   }
-  const held = `${counted(change.heldImports, 'import')} ${change.heldImports === 1 ? 'was' : 'were'} held`
+  const held = `${counted(change.heldImports, 'import was', 'imports were')} held`
   return {
     check,
     status: 'warn',

@@ -145,7 +145,7 @@ function* silentFindings(silent: readonly WorkerRow[]): Generator<Finding> {
     yield {
       check: 'workers',
       status: 'warn',
-      found: `${counted(others, 'other worker')} ${others === 1 ? 'has' : 'have'} been silent for longer`,
+      found: `${counted(others, 'other worker has', 'other workers have')} been silent for longer`,
       whatToDo: '`select * from ferry.workers order by seen_at` lists them all.',
     }
   }

@@ -121,6 +121,6 @@ export function noteWaiting(rows: readonly SummaryRow[]): void {
   const more = waiting.length - MAX_NAMED
   if (more > 0)
     printAside(
-      `ferry: ${counted(more, 'more import')} of these ${more === 1 ? 'waits' : 'wait'} for a person; \`ferry doctor\` names them`,
+      `ferry: ${counted(more, 'more import of these waits', 'more imports of these wait')} for a person; \`ferry doctor\` names them`,
     )
 }

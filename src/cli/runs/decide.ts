@@ -40,7 +40,7 @@ export async function reject(
   const kept = await rejectRun({ pool }, id, actedBy(options))
   if (options.json) printJson({ run: id, outcome: 'rejected', kept })
   else {
-    print(`${counted(kept, 'row')} of run ${id} ${kept === 1 ? 'stays as it was' : 'stay as they were'}.`)
+    print(`${counted(kept, `row of run ${id} stays as it was`, `rows of run ${id} stay as they were`)}.`)
     print('They are kept until the platform lists them again. If they turn out to be gone after all,')
     print('`ferry sync` with --accept-removals removes them.')
     const { hold } = await findRun(pool, id)

@@ -105,7 +105,7 @@ export const ROW_CHECKS: readonly Check[] = [
       where c.batch_id is not null and not exists (select from ferry.import_batches b where b.id = c.batch_id)
       group by c.batch_id`,
     found: ({ id, table, rows }) =>
-      `${table}: ${counted(rows, 'row')} ${rows === 1 ? 'belongs' : 'belong'} to ${table === 'ferry.platform_calls' ? 'batch' : 'import'} ${id}, which does not exist`,
+      `${table}: ${counted(rows, 'row belongs', 'rows belong')} to ${table === 'ferry.platform_calls' ? 'batch' : 'import'} ${id}, which does not exist`,
     whatToDo: 'Restore what is missing from a backup: these people may have been sent.',
   }),
 ]

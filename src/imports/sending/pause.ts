@@ -1,6 +1,6 @@
 import type { Pause } from '#src/imports/move-import.ts'
 import { DATABASE_CHANGED, FIRST_ROWS_SENT, TOO_MANY_REJECTS } from '#src/imports/states.ts'
-import { counted } from '#src/model/counted.ts'
+import { counted, isOrAre } from '#src/model/counted.ts'
 import { changeInWords, type DatabaseChange } from '#src/model/database-change.ts'
 import { WORKER_LOST_CODE } from '#src/model/run.ts'
 import { isCodeOfContract } from '#src/platform/refusal-kinds.ts'
@@ -107,7 +107,7 @@ function checkTheImport(rejected: number): string {
   const check = 'Check --page, the method and the values that the message names.'
   return rejected === 0
     ? `${check} ${NONE_REJECTED}`
-    : `${check} Check whether ${rejected === 1 ? 'the row' : `the ${rejected} rows`} rejected so far ${rejected === 1 ? 'is' : 'are'} really wrong.`
+    : `${check} Check whether ${rejected === 1 ? 'the row' : `the ${rejected} rows`} rejected so far ${isOrAre(rejected)} really wrong.`
 }
 
 /** The pause of an import that was to send some rows first; the outcome of `heldRows` of them is unknown. */
@@ -132,17 +132,13 @@ export function firstRowsSent(
       }
     : {
         ...pause,
-        message: `Of the first ${counted(firstRows, 'row')}, ${wereDone(firstRows - rejected, 'sent')} and ${wereDone(rejected, 'rejected by the platform')}.`,
+        message: `Of the first ${counted(firstRows, 'row')}, ${counted(firstRows - rejected, 'was', 'were')} sent and ${counted(rejected, 'was', 'were')} rejected by the platform.`,
         whatToDo: `Check the status page and the rejects; ${whatToDo}`,
       }
 }
 
 function firstInWords(rows: number): string {
   return rows === 1 ? 'The first row has' : `The first ${counted(rows, 'row')} have`
-}
-
-function wereDone(rows: number, what: string): string {
-  return `${rows} ${rows === 1 ? 'was' : 'were'} ${what}`
 }
 
 /** The pause of an import of which another may have sent some rows, where one of the two is to hold uncertain rows. */

@@ -100,9 +100,7 @@ export function expectNothingMissing(
 ): void {
   const stored = reasons.reduce((sum, { rows }) => sum + rows, recipients)
   if (stored !== read)
-    throw new Error(
-      `${counted(read, 'row')} ${read === 1 ? 'was' : 'were'} read, but ${stored} are accounted for`,
-    )
+    throw new Error(`${counted(read, 'row was', 'rows were')} read, but ${stored} are accounted for`)
 }
 
 /** Ends a staging: from now on the import waits to be confirmed. */

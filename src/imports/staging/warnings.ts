@@ -5,7 +5,7 @@ import type { Shape } from '#src/imports/staging/file/rows.ts'
 import type { Compression } from '#src/imports/staging/file/unpack.ts'
 import type { Status } from '#src/imports/staging/presets/preset.ts'
 import { PRESETS, type PresetName } from '#src/imports/staging/presets/presets.ts'
-import { counted, number } from '#src/model/counted.ts'
+import { counted, isOrAre, number } from '#src/model/counted.ts'
 import type { ImportOptions } from './options.ts'
 import type { Tally } from './row-sink.ts'
 import type { RejectSample, StagedSample } from './samples.ts'
@@ -54,7 +54,7 @@ export function warningsAbout(result: StagingResult): string[] {
   warnings.push(...aboutAddresses(tally, rows(UNUSUAL), options.method))
   if (rows('other locale') > 0) {
     warnings.push(
-      `${counted(rows('other locale'), 'row')} repeat${rows('other locale') === 1 ? 's' : ''} a recipient with another locale: the locale of the recipient's first row is used.`,
+      `${counted(rows('other locale'), 'row repeats', 'rows repeat')} a recipient with another locale: the locale of the recipient's first row is used.`,
     )
   }
   if (rows('not UTF-8') > 0) {
@@ -107,7 +107,7 @@ function aboutComponents(
 ): string[] {
   if (from === null || from === 'platform' || components !== null || withComponents === 0) return []
   return [
-    `${counted(withComponents, 'row')} ${withComponents === 1 ? 'names' : 'name'} components of ` +
+    `${counted(withComponents, 'row names', 'rows name')} components of ` +
       `${PRESETS[from].product}${component === null ? '' : ` (such as ${shownColumn(component)})`}, which the platform does not know. ` +
       'Map them to components of the status page with --components FILE, unless the ids are the same.',
   ]
@@ -151,7 +151,7 @@ function aboutStatuses({ unused, mapped }: StagedFile, from: PresetName | null):
   if (statuses.length > 0) {
     const what = preset ? 'put these recipients on a list for --suppress' : 'name the product with --from'
     warnings.push(
-      `${statuses.map(shownColumn).join(', ')} ${statuses.length === 1 ? 'is' : 'are'} not read. If that says who has not confirmed or does not want mail, ${what}, or remove those rows.`,
+      `${statuses.map(shownColumn).join(', ')} ${isOrAre(statuses.length)} not read. If that says who has not confirmed or does not want mail, ${what}, or remove those rows.`,
     )
   }
   return warnings

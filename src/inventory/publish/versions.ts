@@ -21,7 +21,7 @@ export async function closeVersions<Row>(
   )
   if (closed.rowCount !== ids.length) {
     throw new Error(
-      `${counted(ids.length, 'version')} ${ids.length === 1 ? 'was' : 'were'} to be closed in ${table.name}, and ${closed.rowCount} could be`,
+      `${counted(ids.length, 'version was', 'versions were')} to be closed in ${table.name}, and ${closed.rowCount} could be`,
     )
   }
 }

@@ -1,4 +1,4 @@
-import { counted, number } from '#src/model/counted.ts'
+import { counted, isOrAre, number } from '#src/model/counted.ts'
 import { type DatabaseChange, isNews } from '#src/model/database-change.ts'
 import { duration } from '#src/model/duration.ts'
 import { isLate } from '#src/reports/freshness.ts'
@@ -69,8 +69,7 @@ function whatIsWrong({ inventories, workers, stuck }: Facts, { schema, queue }: 
     schema !== null && schema !== 'ok' && 'the database belongs to another version of Ferry',
     !isAnyAlive && 'no worker is alive',
     ...(isAnyAlive ? stuckInWords(stuck) : []),
-    late > 0 &&
-      `${late} of ${inventories.length} ${inventories.length === 1 ? 'inventory' : 'inventories'} ${isOrAre(late)} late`,
+    late > 0 && `${late} of ${counted(inventories.length, 'inventory', 'inventories')} ${isOrAre(late)} late`,
   ]
   return wrong.filter(words => words !== false)
 }
@@ -138,10 +137,6 @@ function missingInWords({ missingSince }: DatabaseChange): string {
 
 function inWords(count: number, one: string, several: string): string {
   return count === 1 ? `one ${one}` : `${count} ${several}`
-}
-
-function isOrAre(count: number): string {
-  return count === 1 ? 'is' : 'are'
 }
 
 /** `One inventory is late, and one decision waits.` */

@@ -44,7 +44,7 @@ const pause: ImportDecision = {
     return {
       title: `Pause import ${id}?`,
       body: html`<p>No new calls start. ${inFlight === 0 ? 'No call is in flight.' : `${counted(inFlight, 'call')} in flight will finish and be counted.`}</p>
-<p>${counted(row.sent, 'row')} ${row.sent === 1 ? 'was' : 'were'} sent, ${number(row.pending)} ${row.pending === 1 ? 'is' : 'are'} pending. Nothing is lost: resuming continues where it stopped.</p>
+<p>${counted(row.sent, 'row was', 'rows were')} sent, ${counted(row.pending, 'is', 'are')} pending. Nothing is lost: resuming continues where it stopped.</p>
 <p>Other imports of the same page do not wait for a paused one.</p>`,
       button: `Pause import ${id}`,
     }
@@ -83,7 +83,7 @@ const cancel: ImportDecision = {
     return {
       title: `Cancel import ${id}?`,
       body: html`<p>${notSent || none} <strong>A cancelled import cannot be resumed.</strong></p>
-${sent > 0 && html`<p>${counted(sent, 'row')} ${sent === 1 ? 'was' : 'were'} sent, and ${sent === 1 ? 'stays' : 'stay'} on page ${pageId}.</p>`}
+${sent > 0 && html`<p>${counted(sent, 'row was', 'rows were')} sent, and ${sent === 1 ? 'stays' : 'stay'} on page ${pageId}.</p>`}
 ${mayCall && html`<p>Calls in flight will finish and be counted.</p>`}
 ${uncertain > 0 && html`<p>The outcome of ${counted(uncertain, 'row')} is unknown. Ferry does not send ${uncertain === 1 ? 'it' : 'them'} again; you can still mark ${uncertain === 1 ? 'it' : 'them'} as sent afterwards.</p>`}
 ${pending === 0 ? null : html`<p>To send the others later, import the file again: recipients that were already sent are left out.</p>`}`,

@@ -81,7 +81,7 @@ function missing(id: bigint, counts: ImportCounts): Html | null {
   if (rows === 0) return null
   const what =
     rows > 0
-      ? `${counted(rows, 'row')} of the file ${rows === 1 ? 'is' : 'are'} unaccounted for`
+      ? `${counted(rows, 'row of the file is', 'rows of the file are')} unaccounted for`
       : `${counted(-rows, 'row')} too many`
   return html`<p class="problem" role="alert"><strong>The counts of this import do not add up: ${what}.</strong> This is a bug in Ferry. Please report it with the output of <code>ferry imports show ${id} --json</code>.</p>`
 }

@@ -6,7 +6,7 @@ import {
   resolveUncertain,
 } from '#src/imports/control/resolve.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
-import { counted } from '#src/model/counted.ts'
+import { counted, isOrAre } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { idOf } from '../page.ts'
 import { type About, destination, type ImportDecision, notPossible } from './import-action.ts'
@@ -68,7 +68,7 @@ function whatHappened(id: bigint, batches: readonly DecidedBatch[]): string {
 function asSent(batches: readonly DecidedBatch[], rows: number): Html {
   const setAside = sum(batches.map(batch => batch.setAside))
   const sent = rows - setAside
-  return html`<p>This records that the platform has ${rows === 1 ? 'it' : 'them'}. ${counted(sent, 'row')} ${sent === 1 ? 'counts' : 'count'} as sent, and ${sent === 1 ? 'is' : 'are'} not sent again.${setAside > 0 ? ` ${counted(setAside, 'row')} that the platform named as wrong will count as rejected, or be sent alone once more where the answer may have meant the page.` : null}</p>
+  return html`<p>This records that the platform has ${rows === 1 ? 'it' : 'them'}. ${counted(sent, 'row counts', 'rows count')} as sent, and ${isOrAre(sent)} not sent again.${setAside > 0 ? ` ${counted(setAside, 'row')} that the platform named as wrong will count as rejected, or be sent alone once more where the answer may have meant the page.` : null}</p>
 <p><strong>This cannot be undone.</strong> If it is wrong, these people are not subscribed, and importing the same file leaves them out.</p>`
 }
 

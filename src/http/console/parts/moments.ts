@@ -54,7 +54,7 @@ export function unreadNotice(
   if (later.length === 0) return null
   const named = later.slice(0, MAX_NAMED)
   const rest = later.length - named.length
-  return html`<p class="notice warn">${named.map(({ account, at }) => html`Account ${foreign(account)} was first read at ${time(at, timezone)}. `)}${rest > 0 ? `${counted(rest, 'other account')} ${rest === 1 ? 'was' : 'were'} also first read later. ` : null}What existed before is unknown: a first reading is one entry.</p>`
+  return html`<p class="notice warn">${named.map(({ account, at }) => html`Account ${foreign(account)} was first read at ${time(at, timezone)}. `)}${rest > 0 ? `${counted(rest, 'other account was', 'other accounts were')} also first read later. ` : null}What existed before is unknown: a first reading is one entry.</p>`
 }
 
 /** Whether nothing was read up to the second moment. */

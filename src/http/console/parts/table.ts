@@ -1,4 +1,4 @@
-import { number } from '#src/model/counted.ts'
+import { counted } from '#src/model/counted.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 
 export type Column<Row> = {
@@ -53,7 +53,7 @@ ${right.length > 0 ? folded(id, others(right), shown(right)) : null}`
 /** Shows the first `max` rows, and says how many others there are. */
 export function atMost<Row>(max: number, rows: readonly Row[], shown: (rows: readonly Row[]) => Html): Html {
   const left = rows.length - max
-  return html`${shown(rows.slice(0, max))}${left > 0 ? html`<p>${number(left)} more ${left === 1 ? 'is' : 'are'} not shown.</p>` : null}`
+  return html`${shown(rows.slice(0, max))}${left > 0 ? html`<p>${counted(left, 'more is', 'more are')} not shown.</p>` : null}`
 }
 
 /** Stands closed until somebody opens it. */
