@@ -45,7 +45,9 @@ const QUICK_MS = 1_000
 
 /*
  *     held ── many ──► written ──► published
- *      └───────────────────────────►
+ *      │ ◄── rewind ──────┘             ▲
+ *      │    (nothing is marked)         │
+ *      └────────────────────────────────┘
  */
 type State<Row> = Held<Row> | Written<Row>
 type Held<Row> = {
@@ -59,6 +61,8 @@ type Written<Row> = {
   readonly kind: 'written'
   readonly transaction: LongTransaction
   readonly writer: StepWriter<Row>
+  /** Whether nothing of it is from before the last mark. */
+  isNothingMarked: boolean
 }
 
 /**
@@ -95,14 +99,20 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     else {
       await onceSettled(state, client => client.query('release savepoint mark; savepoint mark'))
       this.#openedBefore.assign(this.#opened)
+      state.isNothingMarked = false
     }
   }
 
+  /**
+   * What the next attempt finds takes effect at an instant of its own, unless parts before are written: theirs is that of the
+   * whole run then.
+   */
   async rewind(): Promise<void> {
     const state = this.#state
     if (state.kind === 'held') state.changes.length = state.marked
     else {
-      await onceSettled(state, client => client.query('rollback to savepoint mark'))
+      if (state.isNothingMarked) await this.discard()
+      else await onceSettled(state, client => client.query('rollback to savepoint mark'))
       this.#opened.assign(this.#openedBefore)
     }
   }
@@ -160,7 +170,7 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
       await client.query('savepoint mark')
       this.#openedBefore.assign(this.#opened)
       for (const changes of held.slice(marked)) await writer.put(changes)
-      return { kind: 'written', transaction, writer }
+      return { kind: 'written', transaction, writer, isNothingMarked: marked === 0 }
     })
   }
 
