@@ -23,7 +23,7 @@ COMMENT ON COLUMN ferry.history.runs_start_at IS 'Runs that changed nothing and 
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.nightly_cron IS 'FERRY_NIGHTLY_CRON: when a night is due, in this time zone. Null if no worker has said it.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.freshness_targets.night_since IS 'Since when it is due then: a night of before counts as missed only where its time was the same.';
+COMMENT ON COLUMN ferry.freshness_targets.night_since IS 'The first time at which a night is due so, if another time was set before: nights before it do not count as missed.';
 --> statement-breakpoint
 DROP FUNCTION ferry_internal.acquire_permit(text,text,text,bigint,integer[],integer[],integer,bigint,text,double precision), ferry_internal.claim_batch(bigint,text,uuid,uuid,boolean,text,integer[],integer[],integer,integer,integer,integer,integer,integer,integer,bigint,text,double precision);
 --> statement-breakpoint
@@ -717,17 +717,18 @@ RETURNS TABLE (
 ) LANGUAGE sql STABLE AS $$
   WITH taken AS (
     SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.every_night, p.weekdays,
-      coalesce(p.night_since, '-infinity') AS night_since, p.account IS NOT NULL AS has_target,
+      t.night_since, (t.night_since AT TIME ZONE t.timezone)::date AS first_night, p.account IS NOT NULL AS has_target,
       -- One that was taken by hand stands for the night, which ends at the time of the schedule all the same.
       coalesce(s.slot, greatest(s.taken_at,
-        ((s.taken_at AT TIME ZONE t.timezone)::date + (l.last_slot AT TIME ZONE t.timezone)::time) AT TIME ZONE t.timezone)) AS at,
+        ((s.taken_at AT TIME ZONE t.timezone)::date + (greatest(l.last_slot, t.night_since) AT TIME ZONE t.timezone)::time) AT TIME ZONE t.timezone)) AS at,
       (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
       -- The interval of the nightly schedule, without its hour of grace.
       greatest(round(extract(epoch FROM t.every_night - interval '1 hour') / 86400), 1)::integer AS every
     FROM ferry.snapshots s
     LEFT JOIN ferry.freshness_targets p ON p.account = s.account AND p.resource = 'mcp-servers'
     CROSS JOIN LATERAL (
-      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.night, interval '25 hours') AS every_night
+      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.night, interval '25 hours') AS every_night,
+        coalesce(p.night_since, '-infinity') AS night_since
     ) t
     -- The last one before them may begin a gap, however long ago it was.
     JOIN (
@@ -740,19 +741,22 @@ RETURNS TABLE (
     -- Of several snapshots of a night, the one of the schedule, else the last.
     SELECT DISTINCT ON (t.account, t.night) t.* FROM taken t ORDER BY t.account, t.night, t.slot IS NULL, t.id DESC
   ), missed AS (
-    SELECT f.account, f.night + n AS night, f.timezone
+    SELECT f.account, b.night + n AS night, f.timezone
     FROM (
       SELECT o.*, lead(o.night) OVER (PARTITION BY o.account ORDER BY o.night) AS next_night FROM found o
     ) f
+    -- When nights were due at other times, which were is not known: what is before the first that is due as now stands one interval before it.
+    CROSS JOIN LATERAL (
+      SELECT CASE WHEN f.night < f.first_night THEN f.first_night - f.every ELSE f.night END AS night,
+        CASE WHEN f.night < f.first_night THEN f.night_since - f.every * interval '1 day' ELSE greatest(f.at, f.night_since) END AS at
+    ) b
     CROSS JOIN LATERAL generate_series(1, coalesce(
-      f.next_night - f.night - 1,
+      f.next_night - b.night - 1,
       -- Tonight counts as missed an hour after its time.
-      floor(extract(epoch FROM now() - f.at - greatest(f.every_night - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
-    -- An account without a freshness target has missed nothing lately. When nights were due at other times, which were is not known:
-    -- the times of a snapshot from before are not those of today either.
-    WHERE f.at + n * interval '1 day' >= f.night_since + CASE WHEN f.at < f.night_since THEN f.every ELSE 0 END * interval '1 day'
-      AND (f.next_night IS NOT NULL OR f.has_target OR f.at > now() - interval '30 days')
-      AND CASE WHEN f.weekdays IS NULL THEN n % f.every = 0 ELSE extract(isodow FROM f.night + n) = ANY (f.weekdays) END
+      floor(extract(epoch FROM now() - b.at - greatest(f.every_night - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
+    -- An account without a freshness target has missed nothing lately.
+    WHERE b.night + n >= f.first_night AND (f.next_night IS NOT NULL OR f.has_target OR f.at > now() - interval '30 days')
+      AND CASE WHEN f.weekdays IS NULL THEN n % f.every = 0 ELSE extract(isodow FROM b.night + n) = ANY (f.weekdays) END
   )
   SELECT n.account, n.night, n.status, n.id, n.taken_at, n.alert_rules_run, n.mcp_servers_run
   FROM (

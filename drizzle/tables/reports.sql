@@ -10,6 +10,6 @@ COMMENT ON COLUMN ferry.freshness_targets.folders IS 'The folders that a listing
 COMMENT ON COLUMN ferry.freshness_targets.key_setting IS 'Where the key of the account is set, by the worker that wrote this: a setting, an environment variable or a file. Never the key.';
 COMMENT ON COLUMN ferry.freshness_targets.runs_kept IS 'For how long runs that changed nothing are kept: reports about the past look no farther back.';
 COMMENT ON COLUMN ferry.freshness_targets.nightly_cron IS 'FERRY_NIGHTLY_CRON: when a night is due, in this time zone. Null if no worker has said it.';
-COMMENT ON COLUMN ferry.freshness_targets.night_since IS 'Since when it is due then: a night of before counts as missed only where its time was the same.';
+COMMENT ON COLUMN ferry.freshness_targets.night_since IS 'The first time at which a night is due so, if another time was set before: nights before it do not count as missed.';
 COMMENT ON COLUMN ferry.freshness_targets.target_since IS 'Since when a worker with these settings reads these folders of the account. An inventory that was never read is late once the target has passed since then.';
 COMMENT ON COLUMN ferry.freshness_targets.written_at IS 'When a worker last wrote this.';

@@ -1,8 +1,10 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
+import { readClock } from '#src/db/clock.ts'
 import { drizzleOf, sql } from '#src/db/drizzle.ts'
 import { findAll, type Queryable } from '#src/db/rows.ts'
 import { isAliveInSql } from '#src/db/workers.ts'
+import { tickAfter } from '#src/model/cron-time.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { SANDBOX_KEY_SETTING } from '#src/model/settings.ts'
 import { freshnessTargets } from './schema.ts'
@@ -45,6 +47,7 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
   if (targets.length === 0) return
   const { account, resource, folders, target_since, nightly_cron, night_since, timezone } = freshnessTargets
   const excluded = (column: string) => sql.raw(`excluded.${column}`)
+  const firstNights = JSON.stringify(await firstNightsOf(pool, targets))
   await drizzleOf(pool)
     .insert(freshnessTargets)
     .values(
@@ -76,10 +79,11 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
         runs_kept: excluded('runs_kept'),
         // Other folders must be read first: nothing can be late before there was time for it.
         target_since: sql`case when excluded.folders = ${folders} then ${target_since} else clock_timestamp() end`,
-        // A night that was due at other times was not missed. An earlier version does not say at which.
+        // The first night that is due then: one that was due at other times was not missed. An earlier version does not say at which.
         night_since: sql`case when ${nightly_cron} is null
           or (excluded.nightly_cron, excluded.timezone) is not distinct from (${nightly_cron}, ${timezone})
-          then ${night_since} else clock_timestamp() end`,
+          then ${night_since} else coalesce(
+            (${firstNights}::jsonb ->> (excluded.nightly_cron || ' ' || excluded.timezone))::timestamptz, clock_timestamp()) end`,
         written_at: sql`clock_timestamp()`,
       },
     })
@@ -89,6 +93,17 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
        select from ferry.workers w where ${isAliveInSql('w')} and t.account = any (w.accounts))`,
     [SANDBOX_KEY_SETTING, targets.map(({ account }) => account)],
   )
+}
+
+/** When the next night is due by each cron expression and time zone, with a space between them. */
+async function firstNightsOf(pool: Pool, targets: readonly FreshnessTarget[]): Promise<Record<string, Date>> {
+  const { now } = await readClock(pool)
+  const times = new Map(
+    targets.flatMap(({ nightlyCron: cron, timezone }) =>
+      cron ? [[`${cron} ${timezone}`, { cron, timezone }]] : [],
+    ),
+  )
+  return Object.fromEntries([...times].map(([name, time]) => [name, tickAfter(time, now)]))
 }
 
 const NightTarget = z.object({ account: z.string(), nightMs: z.number() })
@@ -108,7 +123,7 @@ const NightTime = z.object({
   /** Null if an earlier version wrote the target, which does not say it. */
   cron: z.string().nullable(),
   timezone: z.string(),
-  /** Since when; null if it was always so. */
+  /** The first of them; null if it was always so. */
   since: z.date().nullable(),
 })
 

@@ -14,7 +14,7 @@ export const freshnessTargets = ferry.table(
     night: interval('night').notNull().default('25 hours'),
     timezone: text('timezone').notNull(),
     nightly_cron: text('nightly_cron'),
-    /** Since when the nights are those of this expression in this time zone. */
+    /** The first night that is due by this expression in this time zone. */
     night_since: instant('night_since').notNull().default(sql`'-infinity'`),
     /** The days of the week (1 is Monday) of the nightly schedule, if that is due by them alone. */
     weekdays: integer('weekdays').array(),
