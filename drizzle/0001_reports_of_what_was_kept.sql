@@ -1,4 +1,6 @@
 ALTER TABLE "ferry"."history" ADD COLUMN "runs_start_at" timestamp with time zone;--> statement-breakpoint
+ALTER TABLE "ferry"."freshness_targets" ADD COLUMN "target_before" interval;--> statement-breakpoint
+ALTER TABLE "ferry"."freshness_targets" ADD COLUMN "target_changed_at" timestamp with time zone DEFAULT '-infinity' NOT NULL;--> statement-breakpoint
 ALTER TABLE "ferry"."freshness_targets" ADD COLUMN "nightly_cron" text;--> statement-breakpoint
 ALTER TABLE "ferry"."freshness_targets" ADD COLUMN "night_since" timestamp with time zone DEFAULT '-infinity' NOT NULL;
 --> statement-breakpoint
@@ -20,6 +22,10 @@ COMMENT ON TABLE ferry.history IS 'From when on the history is complete. No row 
 COMMENT ON COLUMN ferry.history.starts_at IS 'Versions and firings that ended before may have been removed. -infinity if none have been.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.history.runs_start_at IS 'Runs that changed nothing and finished before may have been removed: reports look no farther back for what was not read. Null if none have been.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.freshness_targets.target_before IS 'How old the data might be before the last change of target. Null if that was never changed.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.freshness_targets.target_changed_at IS 'Since when target is as it is: reports judge the time before by target_before.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.nightly_cron IS 'FERRY_NIGHTLY_CRON: when a night is due, in this time zone. Null if no worker has said it.';
 --> statement-breakpoint
@@ -780,12 +786,14 @@ RETURNS TABLE (
   is_blind boolean
 ) LANGUAGE sql STABLE AS $$
   SELECT s.account, s.inventory, s.since_run, s.since, s.since_applied, s.run_id, s.applied_at,
-    s.since IS NULL OR coalesce(s.applied_at, now()) - s.since > s.target
+    -- By the target of then, and from a change of it on by the new one.
+    s.since IS NULL OR coalesce(s.applied_at, now()) > CASE WHEN s.since + s.target_before < s.target_changed_at THEN s.since + s.target_before
+      ELSE greatest(s.since + s.target, s.target_changed_at) END
   FROM (
-    SELECT i.account, i.inventory, i.target, f.id AS edge_run, c.id AS run_id, c.applied_at, lag(c.id) OVER w AS since_run,
+    SELECT i.account, i.inventory, i.target, i.target_before, i.target_changed_at, f.id AS edge_run, c.id AS run_id, c.applied_at, lag(c.id) OVER w AS since_run,
       lag(c.started_at) OVER w AS since, lag(c.applied_at) OVER w AS since_applied
     FROM (
-      SELECT n.account, n.inventory, coalesce(p.target, '3 minutes') AS target, coalesce(p.folders, (
+      SELECT n.account, n.inventory, coalesce(p.target, '3 minutes') AS target, p.target_before, p.target_changed_at, coalesce(p.folders, (
           SELECT c.folders FROM ferry_internal.complete_runs c WHERE c.account = n.account AND c.inventory = n.inventory
           ORDER BY c.id DESC LIMIT 1)) AS folders,
         coalesce((SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= p.target_since ORDER BY r.started_at LIMIT 1),
@@ -1002,10 +1010,10 @@ RETURNS TABLE (
 ) LANGUAGE sql STABLE SET jit = off AS $$
   SELECT i.account, i.inventory, g.at, g.next_at, coalesce(g.next_at, now()) - g.at,
     -- What a run has read is there once it has finished: until then the gap before it lasts.
-    greatest(g.at + i.target, g.finished_at), g.next_finished_at,
+    greatest(g.old_at, g.finished_at), g.next_finished_at,
     l.error_code
   FROM (
-    SELECT n.account, n.inventory, p.target, p.folders, k.known_from, s.since, coalesce(
+    SELECT n.account, n.inventory, p.target, p.target_before, p.target_changed_at, p.folders, k.known_from, s.since, coalesce(
       (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= s.since ORDER BY r.started_at LIMIT 1),
       9223372036854775807) AS run_since, coalesce(
       (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= p.target_since ORDER BY r.started_at LIMIT 1),
@@ -1032,7 +1040,7 @@ RETURNS TABLE (
        ORDER BY e.id DESC LIMIT 1), 0) AS id
   ) e
   CROSS JOIN LATERAL (
-    SELECT * FROM (
+    SELECT o.*, t.old_at FROM (
       SELECT c.id, CASE WHEN lead(c.id) OVER w IS NULL THEN c.at ELSE greatest(c.at, i.known_from) END AS at, c.finished_at,
         lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
       FROM (
@@ -1045,7 +1053,12 @@ RETURNS TABLE (
       ) c
       WINDOW w AS (ORDER BY c.id)
     ) o
-    WHERE coalesce(o.next_finished_at, now()) > greatest(o.at + i.target, i.since)
+    -- By the target of then, and from a change of it on by the new one.
+    CROSS JOIN LATERAL (
+      SELECT CASE WHEN o.at + i.target_before < i.target_changed_at THEN o.at + i.target_before
+        ELSE greatest(o.at + i.target, i.target_changed_at) END AS old_at
+    ) t
+    WHERE coalesce(o.next_finished_at, now()) > greatest(t.old_at, i.since)
   ) g
   LEFT JOIN LATERAL (
     SELECT r.error_code FROM ferry.sync_runs r

@@ -9,6 +9,9 @@ export const freshnessTargets = ferry.table(
     account: keyText('account').notNull(),
     resource: keyText<Resource>('resource').notNull(),
     target: interval('target').notNull(),
+    /** What the target was before, and since when it is as it is. */
+    target_before: interval('target_before'),
+    target_changed_at: instant('target_changed_at').notNull().default(sql`'-infinity'`),
     schedule: text('schedule').notNull(),
     /** After this time without a snapshot a night is missed. */
     night: interval('night').notNull().default('25 hours'),

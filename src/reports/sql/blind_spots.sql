@@ -8,10 +8,10 @@ RETURNS TABLE (
 ) LANGUAGE sql STABLE SET jit = off AS $$
   SELECT i.account, i.inventory, g.at, g.next_at, coalesce(g.next_at, now()) - g.at,
     -- What a run has read is there once it has finished: until then the gap before it lasts.
-    greatest(g.at + i.target, g.finished_at), g.next_finished_at,
+    greatest(g.old_at, g.finished_at), g.next_finished_at,
     l.error_code
   FROM (
-    SELECT n.account, n.inventory, p.target, p.folders, k.known_from, s.since, coalesce(
+    SELECT n.account, n.inventory, p.target, p.target_before, p.target_changed_at, p.folders, k.known_from, s.since, coalesce(
       (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= s.since ORDER BY r.started_at LIMIT 1),
       9223372036854775807) AS run_since, coalesce(
       (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= p.target_since ORDER BY r.started_at LIMIT 1),
@@ -38,7 +38,7 @@ RETURNS TABLE (
        ORDER BY e.id DESC LIMIT 1), 0) AS id
   ) e
   CROSS JOIN LATERAL (
-    SELECT * FROM (
+    SELECT o.*, t.old_at FROM (
       SELECT c.id, CASE WHEN lead(c.id) OVER w IS NULL THEN c.at ELSE greatest(c.at, i.known_from) END AS at, c.finished_at,
         lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
       FROM (
@@ -51,7 +51,12 @@ RETURNS TABLE (
       ) c
       WINDOW w AS (ORDER BY c.id)
     ) o
-    WHERE coalesce(o.next_finished_at, now()) > greatest(o.at + i.target, i.since)
+    -- By the target of then, and from a change of it on by the new one.
+    CROSS JOIN LATERAL (
+      SELECT CASE WHEN o.at + i.target_before < i.target_changed_at THEN o.at + i.target_before
+        ELSE greatest(o.at + i.target, i.target_changed_at) END AS old_at
+    ) t
+    WHERE coalesce(o.next_finished_at, now()) > greatest(t.old_at, i.since)
   ) g
   LEFT JOIN LATERAL (
     SELECT r.error_code FROM ferry.sync_runs r

@@ -8,12 +8,14 @@ RETURNS TABLE (
   is_blind boolean
 ) LANGUAGE sql STABLE AS $$
   SELECT s.account, s.inventory, s.since_run, s.since, s.since_applied, s.run_id, s.applied_at,
-    s.since IS NULL OR coalesce(s.applied_at, now()) - s.since > s.target
+    -- By the target of then, and from a change of it on by the new one.
+    s.since IS NULL OR coalesce(s.applied_at, now()) > CASE WHEN s.since + s.target_before < s.target_changed_at THEN s.since + s.target_before
+      ELSE greatest(s.since + s.target, s.target_changed_at) END
   FROM (
-    SELECT i.account, i.inventory, i.target, f.id AS edge_run, c.id AS run_id, c.applied_at, lag(c.id) OVER w AS since_run,
+    SELECT i.account, i.inventory, i.target, i.target_before, i.target_changed_at, f.id AS edge_run, c.id AS run_id, c.applied_at, lag(c.id) OVER w AS since_run,
       lag(c.started_at) OVER w AS since, lag(c.applied_at) OVER w AS since_applied
     FROM (
-      SELECT n.account, n.inventory, coalesce(p.target, '3 minutes') AS target, coalesce(p.folders, (
+      SELECT n.account, n.inventory, coalesce(p.target, '3 minutes') AS target, p.target_before, p.target_changed_at, coalesce(p.folders, (
           SELECT c.folders FROM ferry_internal.complete_runs c WHERE c.account = n.account AND c.inventory = n.inventory
           ORDER BY c.id DESC LIMIT 1)) AS folders,
         coalesce((SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= p.target_since ORDER BY r.started_at LIMIT 1),

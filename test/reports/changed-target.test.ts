@@ -1,0 +1,78 @@
+import type { Pool } from 'pg'
+import { expect, test } from 'vitest'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
+import { addRun } from '#test/support/runs.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+/* Ferry reads its alert rules every two hours, and the freshness target is changed. */
+
+const HOUR = 3_600_000
+const READ_HOURS_AGO = [10, 8, 6, 4, 2, 0]
+
+async function setup(beforeHours: number, hours: number) {
+  const store = await openTestStore()
+  for (const ago of READ_HOURS_AGO) {
+    await store.pool.query(
+      `update ferry.sync_runs set started_at = now() - $2::interval, applied_at = now() - $2::interval,
+         finished_at = now() - $2::interval where id = $1`,
+      [await addRun(store.pool), `${ago} hours`],
+    )
+  }
+  for (const targetHours of [beforeHours, beforeHours, hours, hours]) {
+    await saveFreshnessTargets(store.pool, [{ ...FRESHNESS_TARGET, targetMs: targetHours * HOUR }])
+  }
+  return store
+}
+
+/** When the data was late, in hours before now: from and to. */
+async function late(pool: Pool) {
+  const { rows } = await pool.query<{ from: number; to: number }>(
+    `select round(extract(epoch from now() - late_from) / 3600)::int as from,
+       round(extract(epoch from now() - coalesce(fresh_again_at, now())) / 3600)::int as to
+     from ferry.blind_spots() order by late_from`,
+  )
+  return rows.map(({ from, to }) => [from, to])
+}
+
+/** Between which readings a change may have been long before it was seen, by the hour in which the second was. */
+async function blind(pool: Pool) {
+  const { rows } = await pool.query<{ ago: number }>(
+    `select round(extract(epoch from now() - applied_at) / 3600)::int as ago
+     from ferry_internal.readings_between(now() - interval '9 hours', now())
+     where is_blind and since is not null and applied_at is not null order by applied_at`,
+  )
+  return rows.map(({ ago }) => ago)
+}
+
+async function lateMinutes(pool: Pool) {
+  const { rows } = await pool.query<{ late: number }>(
+    'select sum(minutes - fresh_minutes)::int as late from ferry.freshness_daily()',
+  )
+  return rows[0]?.late
+}
+
+test('what was within its freshness target stays so when that becomes shorter', async () => {
+  await using store = await setup(3, 1)
+  expect(await late(store.pool)).toEqual([])
+  expect(await blind(store.pool)).toEqual([])
+  expect(await lateMinutes(store.pool)).toBe(0)
+})
+
+test('what was late stays so when the freshness target becomes longer', async () => {
+  await using store = await setup(1, 3)
+  expect(await late(store.pool)).toEqual([9, 7, 5, 3, 1].map(ago => [ago, ago - 1]))
+  expect(await blind(store.pool)).toEqual([8, 6, 4, 2, 0])
+})
+
+test('from its change on a shorter freshness target holds, for what was read before it too', async () => {
+  await using store = await setup(3, 1)
+  await store.pool.query(
+    `update ferry.freshness_targets set target_changed_at = now() - interval '4.5 hours'`,
+  )
+  const [first, ...others] = await late(store.pool)
+  // Read 6 hours ago, it was late at the moment of the change.
+  expect(first?.[1]).toBe(4)
+  expect(others).toEqual([3, 1].map(ago => [ago, ago - 1]))
+  expect(await blind(store.pool)).toEqual([4, 2, 0])
+})
