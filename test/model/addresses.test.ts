@@ -15,6 +15,62 @@ test.for(Object.entries(ENCODINGS))('an address is found %s', ([, encode]) => {
   )
 })
 
+test.for([
+  ['%40', '@'],
+  ['%e2%82%ac', '€'],
+  // No UTF-8: each byte is a character.
+  ['ada%E9%40b', 'adaé@b'],
+  ['%2540', '@'],
+  ['%u0040', '@'],
+  ['\\u0040', '@'],
+  ['\\u{40}', '@'],
+  ['\\u{0001f600}', '\u{1f600}'],
+  ['\\x40', '@'],
+  ['\\100', '@'],
+  ['\\"\\\'\\/\\\\', '"\'/\\'],
+  ['&#64;', '@'],
+  ['&#064', '@'],
+  ['&#x40;', '@'],
+  ['&#X0040', '@'],
+  ['&#0;', '&#0;'],
+  ['&#x110000;', '&#x110000;'],
+  ['&COMMAT;&amp;&apos;&dash;&dollar;&equals;&excl;', "@&'-$=!"],
+  ['&gt;&hyphen;&lowbar;&lt;&nbsp;&num;&percnt;&period;', '>-_< #%.'],
+  ['&plus;&quot;&semi;&shy;&sol;&bsol;', '+";/\\'],
+  ['&amp;#64;', '@'],
+  ['\uff20', '@'],
+  ['\u200b@\u2060\u00ad', '@'],
+  ['=40', '=40'],
+] as const)('%j is decoded to %j', ([text, decoded]) => {
+  expect(decodedText(text)).toBe(decoded)
+})
+
+test.for([
+  ['in a mail', 'ada=40b.example'],
+  ['in a mail, with the end of a line between', 'ad=\r\na=4=\n0b.example'],
+  ['in a mail that is no UTF-8', 'ada=E9=40b.example'],
+  ...[0, 1, 2, 3].flatMap(skipped => [
+    [
+      `in base64 behind ${skipped} other characters`,
+      `${'x'.repeat(skipped)}${Buffer.from('a@b.c').toString('base64')}`,
+    ],
+    [
+      `in base64url behind ${skipped} other characters`,
+      `${'x'.repeat(skipped)}${Buffer.from('?>~a@b.c').toString('base64url')}`,
+    ],
+  ]),
+  ['in hexadecimal digits', Buffer.from('a@b.c').toString('hex')],
+  ['in hexadecimal digits behind another', `0${Buffer.from('a@b.c').toString('hex')}`],
+  ['in Latin-1 in base64', Buffer.from('é a@b.c', 'latin1').toString('base64')],
+  ['in base64 three times', thrice('a@b.c')],
+] as const)('an address is found %s', ([, text]) => {
+  expect(holdsAddress(text)).toBe(true)
+})
+
+function thrice(text: string): string {
+  return [1, 2, 3].reduce(inner => Buffer.from(inner).toString('base64'), text)
+}
+
 test('an address is found in one spelling inside another', () => {
   const encode = fc.constantFrom(...Object.values(ENCODINGS))
   fc.assert(

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { escapeCell, unescapeCell } from '#src/model/csv-cells.ts'
+import { csvLine, escapeCell, unescapeCell } from '#src/model/csv-cells.ts'
 
 /** What a spreadsheet takes for a formula. */
 const RUNS = ['=1+1', '+1', '-1', '@x', '\tx', '\rx', '\t=1', '=']
@@ -17,7 +17,8 @@ test('a quote that was there before stays, however many there are', () => {
     expect([cell, unescapeCell(escapeCell(cell))]).toEqual([cell, cell])
   }
   // What was never escaped is not taken for escaped.
-  for (const cell of ["'", "'tis", "''x", 'plain']) expect([cell, unescapeCell(cell)]).toEqual([cell, cell])
+  for (const cell of ["'", "'tis", "''x", 'plain', ...RUNS])
+    expect([cell, unescapeCell(cell)]).toEqual([cell, cell])
 })
 
 test('any cell comes back as it was, and none of those written is a formula', () => {
@@ -30,4 +31,12 @@ test('any cell comes back as it was, and none of those written is a formula', ()
     }),
     { numRuns: 500 },
   )
+})
+
+test('a cell with a comma, a quote or an end of a line stands in quotes, and no other', () => {
+  expect(csvLine(['plain', '', 'a b', "it's", 'semi;colon'])).toBe("plain,,a b,it's,semi;colon")
+  expect(csvLine(['a,b', 'say "hi"', 'two\nlines', 'old\rMac', '"'])).toBe(
+    '"a,b","say ""hi""","two\nlines","old\rMac",""""',
+  )
+  expect(csvLine([])).toBe('')
 })

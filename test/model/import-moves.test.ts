@@ -32,6 +32,60 @@ describe('the moves of an import', () => {
     }
   })
 
+  test('are these, and each other event is refused with the same words in every status', () => {
+    const moves = IMPORT_EVENTS.flatMap(event =>
+      IMPORT_STATUSES.flatMap(status => {
+        const ends = LEFT.map(left => moveOf(event, { status, left })).map(move =>
+          'to' in move ? move.to : null,
+        )
+        if (ends.every(to => to === null)) return []
+        const isOne = new Set(ends).size === 1
+        const told = isOne ? ends[0] : LEFT.map((left, n) => `${left} ${ends[n] ?? 'refused'}`).join(', ')
+        return [`${event} ${status}: ${told}`]
+      }),
+    )
+    expect(moves).toEqual([
+      'confirm staging: file refused, rows queued, uncertain refused, nothing completed',
+      'pause queued: paused',
+      'pause running: paused',
+      'resume paused: queued',
+      'cancel staging: cancelled',
+      'cancel queued: cancelled',
+      'cancel running: cancelled',
+      'cancel paused: cancelled',
+      'cancel undecided: cancelled',
+      'resolve queued: queued',
+      'resolve running: running',
+      'resolve paused: paused',
+      'resolve undecided: file undecided, rows queued, uncertain undecided, nothing completed',
+      'resolve cancelled: cancelled',
+      'purge completed: completed',
+      'purge cancelled: cancelled',
+      'start queued: running',
+      'start running: running',
+      'stop queued: paused',
+      'stop running: paused',
+      'stop paused: paused',
+      'exhaust running: file refused, rows paused, uncertain undecided, nothing completed',
+    ])
+    const refusals = new Set(
+      CASES.flatMap(({ event, move }) => ('refused' in move ? [`${event}: ${move.refused}`] : [])),
+    )
+    expect([...refusals].toSorted()).toEqual([
+      'cancel: it has ended already',
+      'confirm: its file is still being read; wait until that is done, or import it again',
+      'confirm: only a staged import can be confirmed',
+      'exhaust: it is not running',
+      'pause: only a queued or running import can be paused',
+      'purge: its recipients are still needed',
+      'resolve: it has no uncertain batch',
+      'resolve: it has no uncertain batch; if another import was paused because of it, resume that one',
+      'resume: only a paused import can be resumed',
+      'start: only a queued or running import can be sent',
+      'stop: only an import that is sent can be stopped',
+    ])
+  })
+
   test('let an ended import stay as it is: only its doubts and its recipients can still be decided about', () => {
     const kept = CASES.filter(({ status, move }) => ENDED_STATUSES.includes(status) && 'to' in move)
     expect(new Set(kept.map(({ status, event }) => `${status}: ${event}`))).toEqual(

@@ -35,6 +35,78 @@ test('a cause is one sentence that names the setting or the command that ends it
   expect(wordsOf({ why: 'no run' })).toContain('though a worker has this account')
 })
 
+test('each trouble is told as one text that says what it is and what to do', () => {
+  const withDetails = (words: string) => `${words}. \`ferry runs show 7\` has the details.`
+  const told: [Partial<Trouble>, string][] = [
+    [{}, withDetails('key refused (401): set TEAMC_KEY')],
+    [
+      { code: 'AccessDenied' },
+      withDetails(
+        'permission missing (403): give the role of the key in TEAMC_KEY the right to view alert-rules',
+      ),
+    ],
+    [
+      { code: 'AccessDenied', inventory: 'mcp-servers', keySetting: null },
+      withDetails(
+        'permission missing (403): give the role of the key in the app_key of account team-c the right to view mcp-servers',
+      ),
+    ],
+    [
+      { code: 'BalanceNotEnough' },
+      withDetails("balance too low (402): top up the account's balance on the platform"),
+    ],
+    [{ code: 'NoLicense' }, withDetails('no license: get the license that the platform asks for')],
+    ...['NotSent', 'NoAnswer'].map((code): [Partial<Trouble>, string] => [
+      { code },
+      withDetails('platform unreachable: check its base address, the network and the proxy'),
+    ]),
+    [
+      { code: 'CertificateNotTrusted' },
+      withDetails(
+        "the platform's certificate is not trusted: set NODE_EXTRA_CA_CERTS, or check the base address",
+      ),
+    ],
+    [
+      { code: 'ProxyAuthenticationRequired' },
+      withDetails('the proxy refuses its user or password: set them in HTTPS_PROXY'),
+    ],
+    ...['InternalError', 'ServiceUnavailable'].map((code): [Partial<Trouble>, string] => [
+      { code },
+      withDetails(
+        'the platform fails: Ferry goes on trying; if it stays, report the request_id to the platform',
+      ),
+    ]),
+    [{ code: null, run: null }, 'the last run failed.'],
+    [
+      { code: 'Odd', hasWorker: false },
+      `${withDetails('the last run failed (Odd)')} No worker has account team-c now.`,
+    ],
+    [{ why: 'partial' }, withDetails('the last listing was not complete (Unauthorized)')],
+    [{ why: 'running' }, 'a run is under way and has not ended yet.'],
+    [
+      { why: 'running', hasWorker: false },
+      'a run has not ended, and no worker has account team-c now. Unless `ferry sync` is reading, it is lost: start `ferry worker` with that account in its settings.',
+    ],
+    [
+      { why: 'paused' },
+      'its schedule is paused: `ferry schedules resume poll-alert-rules --account team-c` lets it go on.',
+    ],
+    [
+      { why: 'clock set back' },
+      "the listing is later than the database's clock: the clock was set back. The next complete run ends this.",
+    ],
+    [
+      { why: 'no run' },
+      'no run was tried, though a worker has this account: see `ferry schedules list` and the log of the worker.',
+    ],
+    [
+      { why: 'no run', hasWorker: false },
+      'no worker has this account: start `ferry worker` with account team-c in its settings.',
+    ],
+  ]
+  expect(told.map(([more]) => wordsOf(more))).toEqual(told.map(([, words]) => words))
+})
+
 test('what is wrong with an account is one cause for all its inventories; what is wrong with one of them is not', () => {
   const same = (one: Partial<Trouble>, other: Partial<Trouble>) =>
     causeOf({ ...TROUBLE, ...one }) === causeOf({ ...TROUBLE, ...other, inventory: 'mcp-servers' })
