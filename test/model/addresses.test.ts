@@ -56,12 +56,12 @@ test.for([
     ],
     [
       `in base64url behind ${skipped} other characters`,
-      `${'x'.repeat(skipped)}${Buffer.from('?>~a@b.c').toString('base64url')}`,
+      `${'x'.repeat(skipped)}${Buffer.from('ab~@b.c').toString('base64url')}`,
     ],
   ]),
   ['in hexadecimal digits', Buffer.from('a@b.c').toString('hex')],
   ['in hexadecimal digits behind another', `0${Buffer.from('a@b.c').toString('hex')}`],
-  ['in Latin-1 in base64', Buffer.from('é a@b.c', 'latin1').toString('base64')],
+  ['in Latin-1 in base64', Buffer.from('éa@b.c', 'latin1').toString('base64')],
   ['in base64 three times', thrice('a@b.c')],
 ] as const)('an address is found %s', ([, text]) => {
   expect(holdsAddress(text)).toBe(true)

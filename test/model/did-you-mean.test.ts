@@ -16,7 +16,7 @@ test.for([
   ['three characters of a name', 'rul', ['the_rules_of_all'], null],
   ['a name of four characters', 'all_the_runs_there_are', ['runs'], 'runs'],
   ['half of the characters', 'abcd', ['abxy'], 'abxy'],
-  ['more than half of the characters', 'abcd', ['axyz'], null],
+  ['more than half of the characters', 'abcde', ['abxyz'], null],
   ['the nearest of two parts', 'prune', ['prune_everything_old', 'prune_old'], 'prune_old'],
 ] as const)('near is %s, or not', ([, asked, names, nearest]) => {
   expect(nearestOf(asked, names)).toBe(nearest)

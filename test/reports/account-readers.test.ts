@@ -138,6 +138,8 @@ describe('the role of the readers of an account', () => {
     ['a table of Ferry', (role: string) => `grant select on ferry.alert_rules to ${role}`],
     ['a column', (role: string) => `grant select (recipient) on ferry.import_recipients to ${role}`],
     ['the right to write', (role: string) => `grant insert on ferry.imports to ${role}`],
+    ['the right to change rows', (role: string) => `grant update on ferry.imports to ${role}`],
+    ['the right to refer to rows', (role: string) => `grant references on ferry.imports to ${role}`],
   ])('loses %s that was granted by hand', async (_, grant) => {
     await using database = await setup()
     const { pool, account, role } = database
@@ -148,7 +150,7 @@ describe('the role of the readers of an account', () => {
     expect(await listStaleAccountReaders(pool)).toEqual([])
     const { rows } = await pool.query(
       `select c.relname from pg_class c where relnamespace = 'ferry'::regnamespace and relkind in ('r', 'v')
-       and has_any_column_privilege($1, c.oid, 'select, insert')`,
+       and has_any_column_privilege($1, c.oid, 'select, insert, update, references')`,
       [role],
     )
     expect(rows).toEqual([{ relname: 'history' }])

@@ -184,6 +184,28 @@ describe('what readers of one account see', () => {
     expect(functions.map(({ name }) => name)).toEqual(all)
   })
 
+  test('is described to its readers as it is in schema ferry', async () => {
+    const { rows } = await pool.query<{ name: string; here: string | null; there: string | null }>(
+      `select c.relname || coalesce('.' || a.attname, '') as name, a.here, a.there
+       from pg_class c join pg_class f on f.relname = c.relname and f.relnamespace = 'ferry'::regnamespace
+       cross join lateral (
+         select null::text as attname, obj_description(c.oid, 'pg_class') as here, obj_description(f.oid, 'pg_class') as there
+         union all
+         select a.attname, col_description(c.oid, a.attnum), col_description(f.oid, b.attnum)
+         from pg_attribute a join pg_attribute b on b.attrelid = f.oid and b.attname = a.attname
+         where a.attrelid = c.oid and a.attnum > 0
+       ) a (attname, here, there)
+       where c.relnamespace = $1::regnamespace and c.relkind = 'v'
+       union all
+       select p.proname, obj_description(p.oid, 'pg_proc'), obj_description(f.oid, 'pg_proc')
+       from pg_proc p join pg_proc f on f.proname = p.proname and f.pronamespace = 'ferry'::regnamespace
+       where p.pronamespace = $1::regnamespace`,
+      [ROLE],
+    )
+    expect(rows.length).toBeGreaterThan(300)
+    expect(rows.filter(({ here, there }) => here !== there)).toEqual([])
+  })
+
   test('is shown by functions that look names up in pg_catalog first and in pg_temp last', async () => {
     const { rows } = await pool.query(
       `select distinct prosecdef, proconfig, has_function_privilege('ferry_reader', oid, 'execute') as "forOthers"

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { AROUND_KINDS, firingInWords, kindInWords, loadAround } from '#src/reports/around.ts'
-import { addRun, ageRuns } from '#test/support/runs.ts'
+import { addRun } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { DAY, fire, HOUR, insert, minutesAgo } from './ask.ts'
 
-/** Two accounts that were read an hour ago and now, with rules that fire since then; those of `b` have ids of `a`. */
+/** Two accounts that were read a minute before the moment and after it, with rules that fired; those of `b` have ids of `a`. */
 async function openFiring() {
   const store = await openTestStore()
   const rule = { from: DAY, labels: { team: 'core', zone: 'Hamburg' } }
@@ -17,10 +17,12 @@ async function openFiring() {
   await fire(store, { id: '3', from: 90 })
   await fire(store, { account: 'b', id: '1', from: 100 })
   for (const account of ['a', 'b']) {
-    const run = await addRun(store.pool, { account })
-    await ageRuns(store.pool, '31 minutes', run)
-    const next = await addRun(store.pool, { account })
-    await ageRuns(store.pool, '29 minutes', next)
+    for (const minutes of [31, 29]) {
+      await store.pool.query(
+        'update ferry.sync_runs set started_at = $2, applied_at = $2, finished_at = $2 where id = $1',
+        [await addRun(store.pool, { account }), minutesAgo(minutes)],
+      )
+    }
   }
   const firing = async (filter: object, limit = 9) => {
     const found = await loadAround(store.pool, { at: minutesAgo(30), spanMs: 60_000, ...filter }, limit)

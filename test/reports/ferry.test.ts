@@ -48,6 +48,7 @@ test('limit_use counts the calls of each minute against what the settings allow'
     { at: at('01:30'), ms: 10, status: 429, account: 'b' },
     { at: at('01:59.999'), account: 'b' },
     { at: at('01:00'), key: 'account:c', account: 'c', operation: 'import-subscribers', status: 503 },
+    { at: at('02:00'), ms: 10, status: 500 },
   ])
   await saveCallsPerMinute(store.pool, [
     { limitKey: 'account:a', operation: 'list-alert-rules', windows: [{ maxCalls: 12, windowMs: 60_000 }] },
@@ -55,6 +56,15 @@ test('limit_use counts the calls of each minute against what the settings allow'
   const { rows } = await store.pool.query(`select * from ferry.limit_use('2026-01-01T00:01Z')`)
   const minute = new Date(at('01:00'))
   expect(rows).toEqual([
+    {
+      minute: new Date(at('02:00')),
+      account: 'a',
+      operation: 'list-alert-rules',
+      calls: 1,
+      allowed: 12,
+      share: 1 / 12,
+      refused: 0,
+    },
     {
       minute,
       account: 'c',
@@ -74,6 +84,10 @@ test('limit_use counts the calls of each minute against what the settings allow'
       refused: 1,
     },
   ])
+  const ofOne = await store.pool.query(
+    `select account, calls, refused from ferry.limit_use('2026-01-01T00:01Z', 'b')`,
+  )
+  expect(ofOne.rows).toEqual([{ account: 'b', calls: 2, refused: 1 }])
   const windows = [
     { maxCalls: 2, windowMs: 1_000 },
     { maxCalls: 20, windowMs: 60_000 },
@@ -158,11 +172,13 @@ test('runs_health counts runs by their end, and says how long they took', async 
   await pool.query(`update ferry.sync_runs set finished_at = started_at + id * interval '10 seconds'`)
   await startRun(pool, NEW_RUN, { token: randomUUID() })
   const { rows } = await pool.query(
-    `select runs, succeeded, held, partial, failed, skipped, running, added, changed, removed, quarantined, requests,
-       p50::text, longest::text, last_error_code from ferry.runs_health()`,
+    `select account, inventory, runs, succeeded, held, partial, failed, skipped, running, added, changed, removed, quarantined, requests,
+       p50::text, p95::text, longest::text, last_error_code from ferry.runs_health()`,
   )
   expect(rows).toEqual([
     {
+      account: 'default',
+      inventory: 'alert-rules',
       runs: 6,
       succeeded: 1,
       held: 1,
@@ -176,6 +192,7 @@ test('runs_health counts runs by their end, and says how long they took', async 
       quarantined: 1,
       requests: 3,
       p50: '00:00:25',
+      p95: '00:00:38.5',
       longest: '00:00:40',
       last_error_code: 'Unauthorized',
     },

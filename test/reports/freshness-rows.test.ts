@@ -96,6 +96,26 @@ test('each inventory is shown with all that is known of its freshness', async ()
   expect(rows[0]?.lastCompleteAt?.getTime()).toBeLessThan(Date.now() - 600_000 + 1_000)
 })
 
+test('the last run that failed since the last complete one explains why an inventory is late', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await saveFreshnessTargets(pool, [FRESHNESS_TARGET])
+  const fail = (errorCode: string) => addRun(pool, { end: { status: 'failed', appliedAt: null, errorCode } })
+  const why = async () =>
+    (await loadFreshness(pool)).map(({ whyLate, lastFailedRun, errorCode }) => [
+      whyLate,
+      lastFailedRun,
+      errorCode,
+    ])
+  await fail('NoAnswer')
+  await addRun(pool)
+  await ageRuns(pool, '1 hour')
+  expect(await why()).toEqual([['no run', null, null]])
+  await fail('NotSent')
+  const last = await fail('Unauthorized')
+  expect(await why()).toEqual([['failed', last, 'Unauthorized']])
+})
+
 test('a worker of an older version may have any account; one that is silent has none', async () => {
   await using store = await openTestStore()
   const { pool } = store

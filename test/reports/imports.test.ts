@@ -20,7 +20,8 @@ test('the reports about imports count what was sent, to whom by locale, and what
   )
   await pool.query(
     `insert into ferry.import_rejects (import_id, line, origin, reason, message)
-     select $1, 100 + n, 'file', case n when 3 then 'no address' else 'invalid address' end, 'm' from generate_series(1, 3) n`,
+     select $1, 100 + n, case n when 6 then 'platform' else 'file' end, case when n > 3 then 'no address' when n = 3 then 'a bad locale' else 'invalid address' end, 'm'
+     from generate_series(1, 6) n`,
     [id],
   )
   const [{ locales } = { locales: [] }] = await harness.query<{ locales: unknown[] }>(
@@ -38,11 +39,13 @@ test('the reports about imports count what was sent, to whom by locale, and what
   expect(
     await harness.query('select import, to_send, sent, uncertain, pending from ferry.import_funnel'),
   ).toEqual([{ import: `${id}`, to_send: 20, sent: 20, uncertain: 0, pending: 0 }])
-  expect(
-    await harness.query('select import, rejected_by, reason, rows from ferry.rejects_by_reason'),
-  ).toEqual([
-    { import: `${id}`, rejected_by: 'file', reason: 'invalid address', rows: 2 },
-    { import: `${id}`, rejected_by: 'file', reason: 'no address', rows: 1 },
+  const [rejects] = await harness.query('select account, page_id, created_at from ferry.imports')
+  const rejected = { ...rejects, import: `${id}`, rejected_by: 'file' }
+  expect(await harness.query('select * from ferry.rejects_by_reason')).toEqual([
+    { ...rejected, reason: 'invalid address', rows: 2 },
+    { ...rejected, reason: 'no address', rows: 2 },
+    { ...rejected, reason: 'a bad locale', rows: 1 },
+    { ...rejected, rejected_by: 'platform', reason: 'no address', rows: 1 },
   ])
   expect(await loadThroughput(pool, 'default')).toMatchObject([{ calls: 4, rows: 20, allowed: null }])
   await saveCallsPerMinute(pool, harness.ferry.limits)
@@ -81,13 +84,21 @@ test('import_throughput counts what a call was accepted for, also of a batch tha
 test('import_funnel has every row of the file in one of its counts, and says how many are in none', async () => {
   await using harness = await openFerryHarness({})
   const { pool } = harness.ferry
-  await stageRows(pool, { rows: 1, batchRows: 1 })
+  const id = await stageRows(pool, { rows: 1, batchRows: 1 })
   await pool.query(
     `update ferry.imports set read = 1000, rejected = 7, rejected_by_platform = 3, duplicate = 10, suppressed = 20,
        already_imported = 40, recipients = 500, sent = 300, uncertain = 80`,
   )
-  const [funnel] = await harness.query('select * from ferry.import_funnel')
-  expect(funnel).toMatchObject({
+  const newer = await stageRows(pool, { rows: 1, batchRows: 1 })
+  const [last, funnel] = await harness.query('select * from ferry.import_funnel')
+  expect(last).toMatchObject({ import: `${newer}` })
+  const [staged] = await harness.query(
+    'select account, page_id, method, status, created_at from ferry.imports where id = $1',
+    [id],
+  )
+  expect(funnel).toEqual({
+    ...staged,
+    import: `${id}`,
     read: 1_000,
     rejected_by_check: 4,
     duplicate: 10,

@@ -24,7 +24,14 @@ test('mcp_tools and mcp_by_team show the current servers', async () => {
     auth: 'shared',
     tools: [search],
   })
-  await insertServerVersion(store.pool, { id: '3', name: 'C', from: minutesAgo(HOUR), team: 0, tools: [] })
+  await insertServerVersion(store.pool, {
+    id: '3',
+    name: 'C',
+    from: minutesAgo(HOUR),
+    team: 0,
+    status: 'connecting',
+    tools: [],
+  })
   await insertServerVersion(store.pool, { id: '4', name: 'gone', from, to: minutesAgo(1), team: 7 })
   await insertServerVersion(store.pool, { account: 'b', id: '1', name: 'D', from, team: 7, tools: [search] })
   expect(

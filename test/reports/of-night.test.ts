@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { findReport, REPORTS } from '#src/reports/catalogue.ts'
 import { runReport } from '#src/reports/run-report.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
-import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
+import { insertFiring, insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 import { ask, DAY, fire, HOUR, insert, minutesAgo } from './ask.ts'
 
 const NIGHTLY = ['rules_by_folder', 'rules_by_team', 'rules_unowned', 'mcp_tools', 'mcp_by_team']
@@ -99,6 +99,34 @@ test('of several snapshots of a night each account is shown at its own, and the 
   for (const name of NIGHTLY) {
     await expect(rowsOf(store, name, { night: NIGHT })).rejects.toThrow('The history starts at')
   }
+})
+
+test('what ended at the moment of the snapshot had ended, and what began then had begun', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const hours = (n: number) => new Date(TAKEN.getTime() + n * 3_600_000)
+  const [before, later] = [hours(-48), hours(24)]
+  await addSnapshot(store, 'a')
+  const rule = { id: '1', labels: null }
+  await insertRuleVersion(pool, { ...rule, name: 'ended', from: before, to: TAKEN, folder: 1 })
+  const began = { ...rule, name: 'began', from: TAKEN, to: later, folder: 2, enabled: false }
+  await insertRuleVersion(pool, began)
+  await insertRuleVersion(pool, { ...rule, id: '2', name: 'removed', from: before, to: TAKEN, folder: 3 })
+  await insertRuleVersion(pool, { ...rule, id: '3', name: 'added', from: TAKEN, folder: 4, debug: true })
+  await insertRuleVersion(pool, { ...rule, id: '4', name: 'added later', from: hours(0.01), folder: 5 })
+  await insertFiring(pool, { id: '1', from: before, to: TAKEN })
+  await insertFiring(pool, { id: '3', from: TAKEN, to: later })
+  await insertServerVersion(pool, { id: 's', name: 'ended', from: before, to: TAKEN, team: 1 })
+  await insertServerVersion(pool, { id: 's', name: 'began', from: TAKEN, team: 2 })
+  const ofNight = (name: string, columns: string) => ask(store, name, columns, { night: NIGHT })
+  const counts = 'folder_id rules enabled disabled firing debug_log_enabled unowned'
+  expect(await ofNight('rules_by_folder', counts)).toEqual([
+    [2n, 1, 0, 1, 0, 0, 1],
+    [4n, 1, 1, 0, 1, 1, 1],
+  ])
+  expect((await ofNight('rules_unowned', 'name')).toSorted()).toEqual([['added'], ['began']])
+  expect(await ofNight('mcp_by_team', 'team_id servers')).toEqual([[2n, 1]])
+  expect(await ofNight('mcp_tools', 'server_name')).toEqual([['began']])
 })
 
 test('a night before the history starts is refused, not shown without what was removed', async () => {

@@ -181,6 +181,20 @@ describe('the role ferry_reader', () => {
     },
   )
 
+  test.each(['ferry', 'ferry_internal'])(
+    'gets the way into the schema %s back that is gone',
+    async schema => {
+      await using database = await setup()
+      await database.pool.query(`revoke usage on schema ${schema} from ferry_reader`)
+      expect(await prepareReader(database.pool)).toEqual({ status: 'ready' })
+      const { rows } = await database.pool.query(
+        `select has_schema_privilege('ferry_reader', $1, 'usage') as has`,
+        [schema],
+      )
+      expect(rows).toEqual([{ has: true }])
+    },
+  )
+
   test('loses a function that writes and was granted by hand, or made since', async () => {
     await using database = await setup()
     await database.pool.query(`grant execute on function ferry_internal.count_rest() to ferry_reader;

@@ -28,6 +28,8 @@ async function openChanged() {
     [90, 1, [find]],
     [60, 2, [find, merge]],
     [30, 3, [merge, { ...find, description: 'Finds more' }]],
+    // As in the beginning.
+    [20, 9, [find]],
   ])
   await addServer(store, 'b', 's', [
     [90, 4, [merge]],
@@ -37,6 +39,8 @@ async function openChanged() {
     [90, 6, [find, merge]],
     [30, 7, [merge, find]],
   ])
+  // Its first version; another account has an earlier one of that id.
+  await addServer(store, 'a', 't', [[60, 8, [merge]]])
   return store
 }
 
@@ -58,6 +62,14 @@ async function listed(store: TestStore, ...[limit, filter, after]: Asked) {
 type Asked = [limit: number, filter: Parameters<typeof listToolChanges>[2], after?: ChangePlace]
 
 const CHANGES = () => [
+  changeOf(
+    'a',
+    's',
+    20,
+    '9',
+    ['description changed', 'find', 'Finds more', 'Finds'],
+    ['removed', 'merge', 'Merges', null],
+  ),
   changeOf('b', 't', 30, '7'),
   changeOf('b', 's', 30, '5', ['removed', 'merge', 'Merges', null]),
   changeOf('a', 's', 30, '3', ['description changed', 'find', 'Finds', 'Finds more']),
@@ -72,10 +84,10 @@ test('servers whose tools changed are listed with each change, the newest first'
 
 test('the changes of tools are narrowed by account, from a time on and before one', async () => {
   await using store = await openChanged()
-  const [first, second, third, last] = CHANGES()
+  const [newest, first, second, third, last] = CHANGES()
   expect(await listed(store, 9, { account: 'b' })).toEqual([first, second])
   expect(await listed(store, 9, { account: 'c' })).toEqual([])
-  expect(await listed(store, 9, { since: minutesAgo(30) })).toEqual([first, second, third])
+  expect(await listed(store, 9, { since: minutesAgo(30) })).toEqual([newest, first, second, third])
   expect(await listed(store, 9, { until: minutesAgo(30) })).toEqual([last])
   expect(await listed(store, 9, { since: minutesAgo(60), until: minutesAgo(59) })).toEqual([last])
 })

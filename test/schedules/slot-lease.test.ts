@@ -159,6 +159,16 @@ test('an attempt that was given back does not count, and a slot that is done is 
   expect(states).toEqual([{ paused: false, taken: true, isNew: false, open: null }])
 })
 
+test('an attempt that was skipped does not count, and its slot waits as long as it is told', async () => {
+  await using store = await openTestStore()
+  await (await take(store))!.end({ to: 'wait after a skip', afterMs: 3_600_000 })
+  const [slot] = await listSlots(store.pool)
+  expect(slot).toMatchObject({ attempts: 0, done_at: null, outcome: null })
+  expect((slot?.retry_at?.getTime() ?? 0) - Date.now()).toBeGreaterThan(3_000_000)
+  expect(await take(store)).toBeNull()
+  expect(await leasesOf(store.pool)).toEqual([])
+})
+
 test('a slot that waits for its next attempt cannot be taken, nor one that is done', async () => {
   await using store = await openTestStore()
   const lease = await take(store)

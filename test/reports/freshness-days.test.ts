@@ -1,0 +1,60 @@
+import type { Pool } from 'pg'
+import { expect, test } from 'vitest'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
+import { addRun, ageRuns } from '#test/support/runs.ts'
+import { openTestStore } from '#test/support/store.ts'
+import { ask } from './ask.ts'
+
+const HOUR_MS = 3_600_000
+
+/** A zone in which it is another day than in UTC now. */
+function zoneOfAnotherDay(): string {
+  return new Date().getUTCHours() < 10 ? 'Pacific/Pago_Pago' : 'Pacific/Kiritimati'
+}
+
+async function addRunAgo(pool: Pool, minutes: number): Promise<void> {
+  await ageRuns(pool, `${minutes} minutes`, await addRun(pool))
+}
+
+const COLUMNS = 'account inventory day minutes fresh_minutes share'
+
+test('the days are those of the time zone of the target, from the first listing until now', async () => {
+  await using store = await openTestStore()
+  const timezone = zoneOfAnotherDay()
+  await saveFreshnessTargets(store.pool, [{ ...FRESHNESS_TARGET, targetMs: 48 * HOUR_MS, timezone }])
+  await addRunAgo(store.pool, 30 * 60)
+  const now = Temporal.Now.zonedDateTimeISO(timezone)
+  const from = now.subtract({ hours: 30 })
+  const days: unknown[] = []
+  for (let day = now.startOfDay(); day.add({ days: 1 }).epochMilliseconds > from.epochMilliseconds; ) {
+    const [beginsMs, endsMs] = [
+      Math.max(day.epochMilliseconds, from.epochMilliseconds),
+      Math.min(day.add({ days: 1 }).epochMilliseconds, now.epochMilliseconds),
+    ]
+    const minutes = expect.closeTo((endsMs - beginsMs) / 60_000, -0.5)
+    days.push(['default', 'alert-rules', day.toPlainDate().toString(), minutes, minutes, 1])
+    day = day.subtract({ days: 1 })
+  }
+  expect(await ask(store, 'freshness_daily', COLUMNS)).toEqual(days)
+})
+
+test('nothing is said of a time whose runs are not kept any more', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const target = { ...FRESHNESS_TARGET, targetMs: HOUR_MS }
+  for (const minutes of [90, 50, 20]) await addRunAgo(pool, minutes)
+  const minutesOf = async () => {
+    const rows = await ask(store, 'freshness_daily', 'minutes fresh_minutes')
+    return [0, 1].map(n => rows.reduce((sum, row) => sum + Number(row[n]), 0))
+  }
+  const about = (minutes: number) => expect.toSatisfy(found => Math.abs(found - minutes) <= 2)
+  await saveFreshnessTargets(pool, [target])
+  expect(await minutesOf()).toEqual([about(90), about(90)])
+  await saveFreshnessTargets(pool, [{ ...target, runsKeptMs: HOUR_MS }])
+  expect(await minutesOf()).toEqual([about(60), about(60)])
+  await pool.query(
+    `insert into ferry.history (starts_at, runs_start_at) values ('-infinity', now() - interval '40 minutes')`,
+  )
+  expect(await minutesOf()).toEqual([about(40), about(40)])
+})
