@@ -12,7 +12,7 @@ async function openServers() {
   const store = await openTestStore()
   const from = minutesAgo(DAY)
   const add = (server: Parameters<typeof insertServerVersion>[1]) => insertServerVersion(store.pool, server)
-  const tools = [{ name: 'find', description: 'Finds an ISSUE' }, { name: 'merge' }]
+  const tools = [{ name: 'merge' }, { name: 'find', description: 'Finds an ISSUE' }]
   await add({ id: '1', name: 'One', from, to: minutesAgo(90), team: 7, tools: [{ name: 'gone' }] })
   await add({ id: '1', name: 'One', from: minutesAgo(90), team: 7, status: 'enabled', tools })
   await add({ id: '2', name: 'Two', from, team: 7, auth: 'shared', tools: [{ name: 'find' }] })
@@ -52,10 +52,10 @@ test('the tools are listed by their name, narrowed by account and by a part of t
     description,
   })
   const all = [
-    tool('a', '1', 'One', 1, 'find', 'Finds an ISSUE'),
+    tool('a', '1', 'One', 2, 'find', 'Finds an ISSUE'),
     tool('a', '2', 'Two', 1, 'find', null),
     tool('b', '1', 'One of b', 1, 'find', null),
-    tool('a', '1', 'One', 2, 'merge', null),
+    tool('a', '1', 'One', 1, 'merge', null),
   ]
   const load = (filter: { account?: string; text?: string }) =>
     TOOLS.load(store.pool, { filter, after: null, limit: 9 })

@@ -1,8 +1,10 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { loadInstallation } from '#src/db/installation.ts'
+import { pauseSchedules } from '#src/schedules/control.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
 import { DueFinder } from '#src/schedules/find-due.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -62,7 +64,9 @@ test('a look says what is due, what may be tried again later, and in how long so
   await addSlot(store, 'tried again', -1)
   await addSlot(store, 'waits', 5)
   await addSlot(store, 'waits longer', 20)
-  const accounts = ['new', 'done', 'waits longer', 'tried again', 'waits']
+  await addSlot(store, 'paused', -1)
+  await pauseSchedules(store.pool, [{ schedule: 'poll', account: 'paused' }], ADA)
+  const accounts = ['new', 'done', 'waits longer', 'paused', 'tried again', 'waits']
   const found = await store.find(...accounts.map(account => rare(account)))
   expect(found).toEqual({
     due: [
