@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { parseInstant } from '#src/model/instant.ts'
+import { expect, test, vi } from 'vitest'
+import { endOfMillisecond, isInBounds, parseAge, parseInstant } from '#src/model/instant.ts'
 
 /** What Postgres or Date take otherwise than a person means it, or do not take at all. */
 const NO_INSTANTS = [
@@ -46,4 +46,30 @@ test.for([
   ['9998-12-31T23:59:59Z', 'UTC', '9998-12-31T23:59:59.000Z'],
 ] as const)('%s in %s is %s', ([text, zone, expected]) => {
   expect(parseInstant(text, zone)?.toISOString()).toBe(expected)
+})
+
+test('an instant stands for its whole millisecond in Postgres', () => {
+  expect(endOfMillisecond(new Date('2026-11-20T03:30:05.123Z'))).toBe('2026-11-20T03:30:05.123999Z')
+})
+
+test('an age is an instant so long ago', () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-20T12:00:00Z') })
+  try {
+    const ages = ['5ms', '90s', '10m', '24h', '7d', '7w', '1.5h', '-1h', '1 h', 'h', ''].map(parseAge)
+    expect(ages.map(at => at?.toISOString() ?? null)).toEqual([
+      '2026-11-20T11:59:59.995Z',
+      '2026-11-20T11:58:30.000Z',
+      '2026-11-20T11:50:00.000Z',
+      '2026-11-19T12:00:00.000Z',
+      '2026-11-13T12:00:00.000Z',
+      ...Array(6).fill(null),
+    ])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('the years from 1000 to 9998 are in bounds', () => {
+  const instants = ['0999-12-31T23:59:59Z', '1000-01-01', '9998-12-31T23:59:59Z', '9999-01-01']
+  expect(instants.map(at => isInBounds(new Date(at)))).toEqual([false, true, true, false])
 })

@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
-import { addRun, ageRuns } from '#test/support/runs.ts'
+import { addRun, ageRuns, NEW_RUN } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { ask } from './ask.ts'
 
@@ -58,4 +58,24 @@ test('nothing is said of a time whose runs are not kept any more', async () => {
     `insert into ferry.history (starts_at, runs_start_at) values ('-infinity', now() - interval '40 minutes')`,
   )
   expect(await minutesOf()).toEqual([about(40), about(40)])
+})
+
+test('the first day begins with what a schedule read before the folders of today were set, not with what was read by hand', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, targetMs: 24 * HOUR_MS, folders: ['5'] }])
+  await pool.query(`update ferry.freshness_targets set target_since = now() - interval '3 hours'`)
+  const runs = [
+    [8, '7', 'manual'],
+    [6, '6', 'schedule'],
+    [2, '5', 'manual'],
+  ] as const
+  for (const [hours, folder, trigger] of runs) {
+    const slot = trigger === 'schedule' ? new Date() : null
+    const id = await addRun(pool, { trigger, slot, scope: { ...NEW_RUN.scope, folders: [folder] } })
+    await ageRuns(pool, `${hours} hours`, id)
+  }
+  const rows = await ask(store, 'freshness_daily', 'minutes')
+  const minutes = rows.flat().reduce<number>((sum, one) => sum + Number(one), 0)
+  expect(Math.abs(minutes - 6 * 60)).toBeLessThanOrEqual(2)
 })

@@ -60,6 +60,18 @@ test.each<[string, [rule: string, minute: number][], unknown[]]>([
     [0, 90, 4, 5],
   ],
   [
+    'hours of which one begins when the other ends',
+    [
+      ['1', 0],
+      ['2', 0],
+      ['3', 0],
+      ['4', 60],
+      ['5', 60],
+      ['6', 60],
+    ],
+    [0, 60, 6, 6],
+  ],
+  [
     'too few in each hour',
     [
       ['1', 0],

@@ -52,7 +52,7 @@ test('a row is unseen since the first of the runs that quarantined it one after 
       '05:00:00.5',
       'approved',
       '{ended,since the opening}',
-      `{${third},NULL}`,
+      `{${third},NULL,${third}}`,
     ],
     ['default', 'alert-rules', first, '02:00', 'rejected', '{rejected}', `{${second}}`],
     ['default', 'alert-rules', first, '04:00', 'approved', '{ended before}', `{${second}}`],
