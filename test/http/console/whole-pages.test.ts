@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fillSmallStory } from '#test/support/small-story.ts'
 import { type ConsoleHarness, openConsoleHarness } from './console-harness.ts'
+import { textOf } from './whole-text.ts'
 
 /* The whole text of a page about a small story, with where its links lead: each word, column, order and unit. */
 
@@ -16,7 +17,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 Checkout p99 latency
 Alert rule 1 of account default
 State
-enabled
+good:enabled
 Fired last
 never seen
 Team
@@ -38,18 +39,18 @@ This version since
 team : payments
 History
 Newest first When What Old to new By
-[/at/THEN] 5 h N min ago changed delay_seconds
+[/at/THEN] 5 h N min ago quiet:changed delay_seconds
 0 → 300
 Eve [/ledger/runs/3] run 3
-[/at/THEN] 1 d 5 h ago first reading [/ledger/runs/1] run 1
+[/at/THEN] 1 d 5 h ago quiet:first reading [/ledger/runs/1] run 1
 `,
   '/servers/default/1': `
 Orders
 MCP server 1 of account default
 State
-enabled
+good:enabled
 Risks
-medium [/mcp/risks?account=default&reason=tool+count+differs] tool count differs low [/mcp/risks?account=default&reason=shared+credentials] shared credentials
+warn:medium [/mcp/risks?account=default&reason=tool+count+differs] tool count differs quiet:low [/mcp/risks?account=default&reason=shared+credentials] shared credentials
 Team
 5120000000003
 May be edited with the key
@@ -75,16 +76,16 @@ Recorded tools: 1 Tool What it does
 list_orders Does list_orders.
 History
 Newest first When What Old to new By
-[/at/THEN] 5 h N min ago changed tools.refund_order
+[/at/THEN] 5 h N min ago quiet:changed tools.refund_order
 Does refund_order. → none
 [/ledger/runs/4] run 4
-[/at/THEN] 1 d 5 h ago first reading [/ledger/runs/2] run 2
+[/at/THEN] 1 d 5 h ago quiet:first reading [/ledger/runs/2] run 2
 `,
   '/imports/1': `
 Import 1
-running people.csv → page 5750613685214 of account default , by email
-No worker is processing this import: start ferry worker if none is running .
-[/imports/1/pause] Pause [/imports/1/resolve/sent] Mark uncertain rows as sent [/imports/1/resolve/resend] Send uncertain rows again [/imports/1/cancel] Cancel import 1
+good:running people.csv → page 5750613685214 of account default , by email
+(notice) No worker is processing this import: start ferry worker if none is running .
+[/imports/1/pause] Pause ! [/imports/1/resolve/sent] Mark uncertain rows as sent [/imports/1/resolve/resend] Send uncertain rows again ! [/imports/1/cancel] Cancel import 1
 Sent
 1 of 5 rows (20 %)
 Rate
@@ -117,7 +118,7 @@ Sum 6 100 % 6 were read: every row is accounted for.
 Uncertain batches
 The call for each of these batches got no definite answer, so the platform may have the rows. Check there whether the people of these lines are subscribed, then decide.
 Uncertain: 2 rows Batch id Lines Rows State Calls Sent at Answer Request ids Decide
-2 4–5 2 uncertain 1 call began at [/at/THEN] THEN NoAnswer – [/imports/1/batches/2/sent] mark as sent or [/imports/1/batches/2/resend] send again
+2 4–5 2 warn:uncertain 1 call began at [/at/THEN] THEN NoAnswer – ! [/imports/1/batches/2/sent] mark as sent or [/imports/1/batches/2/resend] send again
 Calls of the last hour
 No import of account default made a call in the last hour.
 Rows not sent, and why
@@ -129,12 +130,12 @@ The most frequent first Cause HTTP Calls Batches First Last Last request id
 NoAnswer no answer 1 1 [/at/THEN] THEN [/at/THEN] THEN –
 InvalidParameter 400 1 1 [/at/THEN] THEN [/at/THEN] THEN [/ledger/calls?request_id=req-2] req-2
 Batches
-Which all
+Which * all
 not sent
 uncertain
 Filter Batches, last lines first Batch id Lines Rows State Calls Sent at Answer Request ids
-2 4–5 2 uncertain 1 call began at [/at/THEN] THEN NoAnswer –
-1 2–3 1 sent 2 [/at/THEN] THEN HTTP 200 [/ledger/calls?request_id=req-2] req-2 [/ledger/calls?request_id=req-1] req-1
+2 4–5 2 warn:uncertain 1 call began at [/at/THEN] THEN NoAnswer –
+1 2–3 1 good:sent 2 [/at/THEN] THEN HTTP 200 [/ledger/calls?request_id=req-2] req-2 [/ledger/calls?request_id=req-1] req-1
 `,
   '/imports/2/cancel': `
 Cancel import 2?
@@ -142,25 +143,18 @@ Cancel import 2?
 2 rows were sent, and stay on page 99.
 Calls in flight will finish and be counted.
 To send the others later, import the file again: recipients that were already sent are left out.
-Why? Recorded in the audit log. Cancel import 2 [/imports/2] Back
+Why? Recorded in the audit log. ! Cancel import 2 [/imports/2] Back
 `,
   '/ledger/runs/5': `
 Run 5
-[/ledger] Runs
-[/ledger/calls] Calls
-[/ledger/schedules] Schedules
-[/ledger/snapshots] Snapshots
-[/ledger/holds] Holds
-[/ledger/events] Notifications
-[/ledger/audit] Audit
-Run 6 has listed the inventory completely since: nothing is left to do.
-The platform answered Unauthorized (HTTP 401): The key is unknown. Check the app_key of account default (FERRY_APP_KEY); create a new one if it has expired.
+* [/ledger] Runs (notice) Run 6 has listed the inventory completely since: nothing is left to do.
+(problem) The platform answered Unauthorized (HTTP 401): The key is unknown. Check the app_key of account default (FERRY_APP_KEY); create a new one if it has expired.
 Account
 default
 Inventory
 alert-rules
 Status
-failed
+bad:failed
 Trigger
 manual
 Started
@@ -200,17 +194,10 @@ Last calls of this run, newest first Started Operation Took HTTP Error Request i
 `,
   '/ledger/holds/6': `
 Removals held: alert-rules of default
-[/ledger] Runs
-[/ledger/calls] Calls
-[/ledger/schedules] Schedules
-[/ledger/snapshots] Snapshots
-[/ledger/holds] Holds
-[/ledger/events] Notifications
-[/ledger/audit] Audit
-The platform no longer lists 12 of 14 alert rules that Ferry stores. None of these is firing now. Decide whether to remove them.
-[/ledger/holds/6/approve] They are gone: remove them [/ledger/holds/6/reject] They are not gone: keep them
+* [/ledger/holds] Holds (notice warn) The platform no longer lists 12 of 14 alert rules that Ferry stores. None of these is firing now. Decide whether to remove them.
+! [/ledger/holds/6/approve] They are gone: remove them [/ledger/holds/6/reject] They are not gone: keep them
 State
-open
+warn:open
 Account
 default
 Inventory
@@ -222,18 +209,18 @@ First missing
 Folders that would lose the most Folder Would be removed Current
 7 12 14
 Rows that would be removed Name Id State Folder Team Last edited by
-[/rules/default/4] Nightly job 4 4 enabled 7 payments Ada
-[/rules/default/5] Nightly job 5 5 enabled 7 payments Ada
-[/rules/default/6] Nightly job 6 6 enabled 7 payments Ada
-[/rules/default/7] Nightly job 7 7 enabled 7 payments Ada
-[/rules/default/8] Nightly job 8 8 enabled 7 payments Ada
-[/rules/default/9] Nightly job 9 9 enabled 7 payments Ada
-[/rules/default/10] Nightly job 10 10 enabled 7 payments Ada
-[/rules/default/11] Nightly job 11 11 enabled 7 payments Ada
-[/rules/default/12] Nightly job 12 12 enabled 7 payments Ada
-[/rules/default/13] Nightly job 13 13 enabled 7 payments Ada
-[/rules/default/14] Nightly job 14 14 enabled 7 payments Ada
-[/rules/default/15] Nightly job 15 15 enabled 7 payments Ada
+[/rules/default/4] Nightly job 4 4 good:enabled 7 payments Ada
+[/rules/default/5] Nightly job 5 5 good:enabled 7 payments Ada
+[/rules/default/6] Nightly job 6 6 good:enabled 7 payments Ada
+[/rules/default/7] Nightly job 7 7 good:enabled 7 payments Ada
+[/rules/default/8] Nightly job 8 8 good:enabled 7 payments Ada
+[/rules/default/9] Nightly job 9 9 good:enabled 7 payments Ada
+[/rules/default/10] Nightly job 10 10 good:enabled 7 payments Ada
+[/rules/default/11] Nightly job 11 11 good:enabled 7 payments Ada
+[/rules/default/12] Nightly job 12 12 good:enabled 7 payments Ada
+[/rules/default/13] Nightly job 13 13 good:enabled 7 payments Ada
+[/rules/default/14] Nightly job 14 14 good:enabled 7 payments Ada
+[/rules/default/15] Nightly job 15 15 good:enabled 7 payments Ada
 `,
   '/ledger/holds/6/approve': `
 Remove 12 of 14 alert rules in default?
@@ -241,33 +228,10 @@ Ferry reads the inventory again. It removes those of the 12 alert rules that are
 None of these is firing now.
 Removed rows keep their history. They come back only if the platform lists them again.
 This may take minutes. You can leave the page.
-Why? Recorded in the audit log. Remove 12 alert rules [/ledger/holds/6] Back
+Why? Recorded in the audit log. ! Remove 12 alert rules [/ledger/holds/6] Back
 `,
 }
 
 test.each(Object.entries(TEXTS))('%s', async (path, text) => {
   expect(`\n${textOf((await harness.page(path)).text)}\n`).toBe(text)
 })
-
-/** A page without its markup and charts, a line for each row or part, and what is of this run by what it is. */
-function textOf(page: string): string {
-  const main = /<main.*?<\/main>/s.exec(page)?.[0] ?? page
-  return main
-    .replaceAll(/<svg.*?<\/svg>/gs, '')
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/<a [^>]*?href="([^"]*)"[^>]*>/g, '[$1] ')
-    .replaceAll(/<\/(?:p|tr|h\d|div|li|section|dt|option)>/g, '\n')
-    .replaceAll(/<[^>]+>/g, ' ')
-    .replaceAll('&amp;', '&')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&quot;', '"')
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d[.\d]*)?Z?/g, 'THEN')
-    .replaceAll(/\b\d+(\.\d)? (ms|s)\b(?! ,)/g, 'SHORT')
-    .replaceAll(/\b(\d+ h) \d+ min\b/g, '$1 N min')
-    .replaceAll(/\b[\da-f]{32}\b/g, 'REQUEST')
-    .replaceAll(/ {2,}/g, ' ')
-    .replaceAll(/\s*\n\s*/g, '\n')
-    .trim()
-}
