@@ -3,7 +3,8 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { isAllowedHost } from '#src/http/listener.ts'
+import { createListener, isAllowedHost } from '#src/http/listener.ts'
+import { BOTH_TOKENS, bearing, READ_TOKEN } from './console/console-harness.ts'
 import { ask, openTestHttp } from './http-harness.ts'
 
 test('a request for another host is refused, on every path, with a plain sentence', async () => {
@@ -87,6 +88,41 @@ test('only GET and HEAD are answered, whatever the body', async () => {
     headers: { 'content-type': 'application/json', 'content-length': '1' },
   })
   expect(withBody.status).toBe(200)
+})
+
+test.for([
+  ['GET', '/nowhere', 404, 'Nothing is at this path. See /livez, /readyz, /freshness and /metrics.'],
+  ['GET', '/%', 400, 'This request is malformed.'],
+  ['POST', '/livez', 405, 'This path allows only GET and HEAD.'],
+  ['POST', '/nowhere', 405, 'This path allows only GET and HEAD.'],
+] as const)('%s %s is refused with %i, and told why', async ([method, path, status, error]) => {
+  await using http = await openTestHttp()
+  const answered = await ask(http.address + path, { method })
+  expect(answered).toMatchObject({ status, headers: { 'cache-control': 'no-store' }, json: { error } })
+})
+
+test('a fault of a route is answered without its words', async () => {
+  const app = createListener([], () => null)
+  app.get('/fails', async () => Promise.reject(new Error('the secret')))
+  const { statusCode, json } = await app.inject('/fails')
+  expect([statusCode, json()]).toEqual([500, { error: 'Internal error in Ferry.' }])
+  await app.close()
+})
+
+test('a form of 16 KiB is read, and a longer one is not; an id has at most 3,000 characters', async () => {
+  await using http = await openTestHttp({ console: BOTH_TOKENS })
+  const form = (length: number) =>
+    ask(`${http.address}/ledger/schedules/prune/*/pause`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...bearing(READ_TOKEN) },
+      body: 'x'.repeat(length),
+    })
+  expect((await form(16_384)).status).toBe(403)
+  expect(await form(16_385)).toMatchObject({ status: 413, json: { error: 'This request is malformed.' } })
+  const server = (length: number) =>
+    ask(`${http.address}/servers/a/${'x'.repeat(length)}`, { headers: bearing(READ_TOKEN) })
+  // This worker only starts.
+  expect([(await server(3_000)).status, (await server(3_001)).status]).toEqual([503, 404])
 })
 
 test('what is not HTTP gets an answer that says so', async () => {

@@ -79,6 +79,7 @@ test('a client that sends its request slowly is cut off after five seconds', asy
   const drip = setInterval(() => socket.write('X-A: b\r\n'), 500)
   const answer = await text(socket)
   clearInterval(drip)
-  expect(answer).toContain('408 Request Timeout')
+  expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/)
+  expect(answer).toMatch(/\r\n\r\n\{"error":"The request did not arrive in time\."\}$/)
   expect(performance.now() - beganAtMs).toBeGreaterThan(4_900)
 })

@@ -1,5 +1,7 @@
+import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
-import { readinessOf } from '#src/http/readiness.ts'
+import { PostgresUnavailable } from '#src/db/outage.ts'
+import { readinessOf, unreachable } from '#src/http/readiness.ts'
 import { ask, openHttpHarness, openTestHttp } from './http-harness.ts'
 
 const OK = { ready: true, postgres: 'ok', schema: 'ok', queue: 'ok' }
@@ -72,14 +74,57 @@ test('a statement that takes too long makes it unready, and the answer says how 
   expect(postgres).toBe('Postgres did not answer within 2 s.')
 })
 
+const UNSUPPORTED =
+  'The schema ferry of the database was not made by this Ferry or an earlier release, and cannot be used.'
+
 test.each([
-  ['known', { sync: 0, import: 3 }, { ready: true }],
-  ['missing', { sync: 0 }, { ready: false, schema: 'The database has no tables of Ferry.' }],
-  ['older', { sync: 0 }, { ready: false, schema: expect.stringContaining('ferry migrate') }],
-  ['known', { sync: 0, import: null }, { ready: false, postgres: 'ok', queue: 'The queue does not answer.' }],
-  ['known', null, { ready: false, queue: 'The queue did not answer within 2 s.' }],
-  [{ why: 'Postgres refused.' }, null, { ready: false, postgres: 'Postgres refused.', schema: null }],
-  [null, { sync: 0 }, { ready: false, schema: null, queue: 'ok' }],
+  ['known', { sync: 0, import: 3 }, OK],
+  ['missing', { sync: 0 }, { ...OK, ready: false, schema: 'The database has no tables of Ferry.' }],
+  [
+    'older',
+    { sync: 0 },
+    { ...OK, ready: false, schema: 'The database is older than this Ferry. Run `ferry migrate`.' },
+  ],
+  [
+    'newer',
+    { sync: 0 },
+    {
+      ...OK,
+      ready: false,
+      schema: 'A newer Ferry migrated the database. Restart this one with that version.',
+    },
+  ],
+  ['unsupported', { sync: 0 }, { ...OK, ready: false, schema: UNSUPPORTED }],
+  ['known', { sync: 0, import: null }, { ...OK, ready: false, queue: 'The queue does not answer.' }],
+  ['known', null, { ...OK, ready: false, queue: 'The queue did not answer within 2 s.' }],
+  [
+    { why: 'Postgres refused.' },
+    null,
+    {
+      ready: false,
+      postgres: 'Postgres refused.',
+      schema: null,
+      queue: 'The queue did not answer within 2 s.',
+    },
+  ],
+  [null, { sync: 0 }, { ...OK, ready: false, postgres: 'Postgres did not answer within 2 s.', schema: null }],
 ] as const)('schema %s and queues %j', (schema, waiting, expected) => {
-  expect(readinessOf(schema, waiting)).toMatchObject(expected)
+  expect(readinessOf(schema, waiting)).toEqual(expected)
+})
+
+const DATABASE = { url: 'postgres://here/ferry', setting: 'DATABASE_URL' } as never
+const failedWith = (code: string) =>
+  new PostgresUnavailable(DATABASE, Object.assign(new Error('x'), { code }))
+const answered = (code: string | undefined) => Object.assign(new DatabaseError('x', 1, 'error'), { code })
+
+test.each([
+  [failedWith('ECONNREFUSED'), 'Postgres refused the connection.'],
+  [failedWith('ENOTFOUND'), 'Postgres cannot be reached. The reason is in the log of this worker.'],
+  [answered('57P03'), 'Postgres answers with an error (SQLSTATE 57P03).'],
+  [failedWith('ETIMEDOUT'), null],
+  [answered(undefined), null],
+  [new Error('late'), null],
+])('%s is told so, or means no more than that no answer came: %s', (error, why) => {
+  if (why === null) expect(() => unreachable(error)).toThrow(error)
+  else expect(unreachable(error)).toEqual({ why })
 })
