@@ -1,4 +1,3 @@
-import { number } from '#src/model/counted.ts'
 import { cutText, firstOf } from '#src/model/cut-text.ts'
 import { duration } from '#src/model/duration.ts'
 import { type Html, html } from '../html.ts'
@@ -76,14 +75,6 @@ export function inZone(at: Date, timezone: string): string {
 /** How long something took; `missing` if it has not ended. */
 export function lasted(from: Date, to: Date | null, missing = '–'): string {
   return to === null ? missing : duration(to.getTime() - from.getTime())
-}
-
-/** Counting stops here: a page shows `10,000+`. */
-const COUNT_AT_MOST = 10_000
-
-/** A count that was stopped one above `COUNT_AT_MOST`. */
-export function count(value: number): string {
-  return value > COUNT_AT_MOST ? `${number(COUNT_AT_MOST)}+` : number(value)
 }
 
 const MAX_NAME_CHARACTERS = 200
