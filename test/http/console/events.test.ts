@@ -193,7 +193,15 @@ test('a message that is dead or was lost is sent again by a decision, which the 
   ])
   expect((await harness.submit(path, {}, OPERATE_TOKEN)).status).toBe(409)
   expect((await harness.submit('/ledger/events/2/webhook/send', {}, OPERATE_TOKEN)).status).toBe(409)
-  expect(await harness.query('select action, subject_kind, subject_id, because from ferry.audit')).toEqual([
-    { action: 'send', subject_kind: 'event', subject_id: '1', because: 'the chat was down' },
+  expect(
+    await harness.query('select account, action, subject_kind, subject_id, because from ferry.audit'),
+  ).toEqual([
+    {
+      account: 'default',
+      action: 'send',
+      subject_kind: 'event',
+      subject_id: '1',
+      because: 'the chat was down',
+    },
   ])
 })

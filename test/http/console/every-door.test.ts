@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { ACTIONS, PAGES } from '#src/http/console/pages.ts'
 import { ask } from '../http-harness.ts'
@@ -138,5 +140,19 @@ test('what pages load is kept by browsers, and other sites may not use it', asyn
       'x-content-type-options': 'nosniff',
       'cache-control': 'public, max-age=31536000, immutable',
     })
+  }
+})
+
+test('an address as to a proxy is answered as its path is', async () => {
+  await using harness = await openConsoleHarness()
+  const { hostname, port, host } = new URL(harness.http.address)
+  for (const [target, path] of [
+    [`http://${host}/nowhere/7?x=1`, '/nowhere/7'],
+    ['//evil.example/nowhere', '//evil.example/nowhere'],
+  ]) {
+    const socket = connect(Number(port), hostname)
+    const headers = `Host: ${host}\r\nAuthorization: Bearer ${OPERATE_TOKEN}\r\nAccept: text/html\r\nConnection: close`
+    socket.end(`GET ${target} HTTP/1.1\r\n${headers}\r\n\r\n`)
+    expect(await text(socket)).toContain(`<p>The address <code>${path}</code> is not known here.`)
   }
 })
