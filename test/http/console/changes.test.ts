@@ -269,7 +269,7 @@ test('says what a wrong value should be in plain words, and that no account has 
   )
   for (const path of ['/changes', '/imports', '/ledger', '/servers', '/firing', '/ledger/calls']) {
     expect(await problem(`${path}?account=nope`), path).toContain('No account is named nope.')
-    for (const account of ['default', 'older', 'synced', 'nights', '']) {
+    for (const account of ['default', 'older', 'synced', 'nights', '', '*']) {
       expect(await problem(`${path}?account=${account}`), path).not.toContain('No account is named')
     }
   }

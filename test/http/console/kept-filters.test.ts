@@ -22,5 +22,9 @@ test('a link in a row narrows the list further, and a form keeps by what it was 
     const { text } = await harness.page(address)
     expect(hrefsOf(text, link), address).toHaveLength(1)
   }
-  expect((await harness.page('/ledger/calls?run=30')).text).toMatch(/<input[^>]*name="run"[^>]*value="30"/)
+  const { text } = await harness.page('/ledger/calls?run=30')
+  expect(text).toMatch(/<input[^>]*name="run"[^>]*value="30"/)
+  expect(text).toContain(
+    '<p class="notice">These are calls of run <a href="/ledger/runs/30">30</a>. <a href="/ledger/calls">Show all calls</a></p>',
+  )
 })

@@ -218,3 +218,48 @@ test('of many reasons why rows are not sent it is said that the first ones are c
   )
   expect(purged).not.toContain('rejects.csv')
 })
+
+test.for([
+  [20, 'Longest first', ''],
+  [30, '20 of 30 firing now', ''],
+  [31, '20 of 31 firing now', ' The chart shows the 30 that fired longest and leaves out 1 other.'],
+] as const)(
+  'of %i rules that fired thirty are drawn, and the twenty that fire longest are listed',
+  async ([count, caption, rest]) => {
+    await using harness = await openConsoleHarness()
+    const { pool } = harness.ferry
+    for (let n = 1; n <= count; n++) {
+      await insertRuleVersion(pool, { id: `${n}`, name: `r${n}`, from: hoursAgo(9) })
+      await insertFiring(pool, { id: `${n}`, from: hoursAgo(2 + n / 100) })
+    }
+    const { text } = await harness.page('/firing')
+    expect(cellsOf(text, caption).map(([name]) => name)).toEqual(
+      Array.from({ length: 20 }, (_, n) => `r${count - n}alert rule ${count - n} in a`),
+    )
+    expect(text.match(/class="gantt-label"/g)).toHaveLength(Math.min(count, 30))
+    expect(textOf(text)).toContain(
+      `${count} rules fired, in ${count} episodes. [#longest] ${count} firing now .${rest}\n`,
+    )
+  },
+)
+
+test('of the changes of a rule that fired the last three are listed, and its page has the earlier ones', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const at = [0, 1, 2, 3, 4, 5].map(hoursAgo)
+  for (const n of [5, 4, 3, 2, 1]) {
+    const version = { id: '1', name: 'Slow', cron: `${n} * * * *`, by: `Ada ${n}` }
+    await insertRuleVersion(pool, { ...version, from: at[n] ?? '', to: n > 1 ? at[n - 1] : undefined })
+  }
+  await insertFiring(pool, { id: '1', from: hoursAgo(6), to: hoursAgo(0.5) })
+  const { text } = await harness.page('/firing')
+  const [[, , , , state, changed] = []] = cellsOf(text, 'Rules that fired longest')
+  expect(state).toBe('not firing')
+  expect(changed?.match(/edited by Ada \d/g)).toEqual([
+    'edited by Ada 3',
+    'edited by Ada 2',
+    'edited by Ada 1',
+  ])
+  expect(text).toContain('<a href="/rules/a/1">2 earlier</a>')
+  expect(textOf(text)).toContain('1 rule fired, in 1 episode. None is firing now.')
+})

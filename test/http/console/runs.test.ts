@@ -165,6 +165,32 @@ describe('the page of a run', () => {
     expect(hrefsOf(text, `/ledger/calls?run=${run}`)).toHaveLength(1)
   })
 
+  test.for([
+    [20, 20, ''],
+    [21, 21, 'And 1 more.'],
+    [1_234, 25, 'And 1,214 more.'],
+    [9, 0, ''],
+  ] as const)(
+    'of %i quarantined rows, of which %i are stored, shows twenty',
+    async ([count, stored, more]) => {
+      await using harness = await openConsoleHarness()
+      const run = await addRun(harness.ferry.pool, { end: { quarantined: count } })
+      await harness.query(
+        `insert into ferry.quarantined_rows (run_id, position, id, reason, fingerprint)
+       select $1, n, n, 'no name', gen_random_uuid() from generate_series(1, $2::int) n`,
+        [run, stored],
+      )
+      const { text } = await harness.page(`/ledger/runs/${run}`)
+      const rows = cellsOf(text, 'The first quarantined rows, by position in the listing')
+      expect(rows).toHaveLength(Math.min(stored, 20))
+      if (stored > 0) expect(rows[0]).toEqual(['1', '1', 'no name'])
+      const [, rest = ''] = /<p>(And .*?)<\/p>/.exec(text) ?? []
+      expect(rest).toBe(
+        more && `${more} <code>ferry runs show ${run} --json</code> prints all that are stored.`,
+      )
+    },
+  )
+
   test('escapes what others wrote, and shows a message whole', async () => {
     await using harness = await openConsoleHarness()
     for (const name of HOSTILE) {

@@ -52,6 +52,11 @@ test('a request id leads to its calls; words lead to rules, servers and files', 
   expect(text).toContain('Zebra<mark class="hidden-character">U+200B</mark>')
   expect(text).toContain('href="/rules?words=zebra"')
   expect(text).not.toContain('href="/servers?words=zebra"')
+  for (let n = 1; n <= 10; n++)
+    await insertServerVersion(pool, { id: `z${n}`, name: `Zebra ${n}`, from: FROM })
+  const { text: many } = await harness.page('/search?q=zebra')
+  expect(many).toContain('<p><a href="/rules?words=zebra">All rules with these words</a></p>')
+  expect(many).toContain('<p><a href="/servers?words=zebra">All servers with these words</a></p>')
 })
 
 test('what is no id, too large, empty or too long is no error of the server', async () => {
