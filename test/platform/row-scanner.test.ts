@@ -213,3 +213,17 @@ test('a string is the key of the first colon after it alone, so that it is decod
   for (const size of [1, rows.length]) expect(scan(cut(rows, [size]), ['data'], tried)).toBeNull()
   expect(tried).toEqual([])
 })
+
+test('the place of a damage is after the last whole row of the list that counts', () => {
+  const damageOf = (...chunks: readonly string[]) => {
+    const scanner = new RowScanner(['data'], { restart() {}, row: () => true })
+    for (const chunk of chunks) scanner.write(Buffer.from(chunk))
+    return scanner.damage()
+  }
+  const after = (rows: string, bytes: number) =>
+    `${rows} whole, and what follows after ${bytes} bytes (unpacked) is damaged or cut off`
+  expect(damageOf('{"data":[1,2]}')).toBeNull()
+  expect(damageOf('{"data":[1,2,')).toBe(after('2 rows of the list are', 12))
+  expect(damageOf('{"data":[1', ',2 3]}')).toBe(after('2 rows of the list are', 13))
+  expect(damageOf('{"data":[1,2],"data":[3 4]}')).toBe(after('1 row of the list is', 24))
+})
