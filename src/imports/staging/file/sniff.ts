@@ -21,7 +21,7 @@ export function sniffFormat(head: Buffer, name: string): 'csv' | 'ndjson' {
   if (/^\{\s*(?:\n|$)/.test(text)) {
     throw new FileRefused(
       `${name} is one JSON document over several lines; Ferry reads one JSON object a line.`,
-      `Write one row a line, here the rows under "data": jq -c '.data[]' ${shell(name)} > ${ndjsonName(name)}`,
+      `Write one row a line, here the rows under "data": ${reading("jq -c '.data[]'", name, 'file.json')} > ${ndjsonName(name)}`,
     )
   }
   return 'ndjson'
@@ -36,7 +36,7 @@ function refuseWideText(head: Buffer, name: string): void {
   if (encoding === null) return
   throw new FileRefused(
     `${name} is ${encoding} text; Ferry reads UTF-8.`,
-    `Convert it: iconv -f ${encoding} -t UTF-8 ${shell(name)} > utf8.csv`,
+    `Convert it: ${reading(`iconv -f ${encoding} -t UTF-8`, name, 'file.csv')} > utf8.csv`,
   )
 }
 
@@ -90,15 +90,22 @@ const MAGIC = [
 function jsonArray(name: string): FileRefused {
   return new FileRefused(
     `${name} is a JSON array; Ferry reads one JSON object a line (NDJSON).`,
-    `Convert it: jq -c '.[]' ${shell(name)} > ${ndjsonName(name)}`,
+    `Convert it: ${reading("jq -c '.[]'", name, 'file.json')} > ${ndjsonName(name)}`,
   )
 }
 
 export function oldMacLines(name: string): FileRefused {
   return new FileRefused(
     `The lines of ${name} end with a lone carriage return.`,
-    `Convert it: tr '\\r' '\\n' < ${shell(name)} > lines.csv`,
+    `Convert it: ${reading("tr '\\r' '\\n' <", name, 'file.csv')} > lines.csv`,
   )
+}
+
+/** A command that reads the file, unpacked if its name says that it is packed. What came from stdin is `other` then. */
+function reading(command: string, name: string, other: string): string {
+  const [, ending] = /\.(gz|zst)$/.exec(name) ?? []
+  if (ending === undefined) return `${command} ${shell(name === 'stdin' ? other : name)}`
+  return `${ending === 'gz' ? 'gzip' : 'zstd'} -dc ${shell(name)} | ${command.replace(/ <$/, '')}`
 }
 
 function ndjsonName(name: string): string {
@@ -106,6 +113,5 @@ function ndjsonName(name: string): string {
 }
 
 function shell(name: string): string {
-  if (name === 'stdin') return 'file.json'
   return /^[\w./-]+$/.test(name) ? name : inSingleQuotes(name)
 }
