@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ImportStanding, nextSteps } from '#src/imports/next-steps.ts'
+import { type ImportStanding, nextSteps, stepsWithoutWorker } from '#src/imports/next-steps.ts'
 import { FIRST_ROWS_SENT, TOO_MANY_REJECTS } from '#src/imports/states.ts'
 import { stepsInWords } from '#src/model/next-step.ts'
 
@@ -36,4 +36,28 @@ test('steps are one sentence, and no step is nothing', () => {
       { command: 'b', does: 'does another' },
     ]),
   ).toBe('`a` does one, `b` does another.')
+})
+
+test('each step says what it does', () => {
+  const steps = nextSteps({
+    id: 7n,
+    status: 'paused',
+    uncertain: 1,
+    rejected: 1,
+    pauseCode: TOO_MANY_REJECTS,
+  })
+  expect(steps).toEqual([
+    {
+      command: 'ferry imports rejects 7 --out rejects-7.csv',
+      does: 'writes the rejected rows to a file, to be corrected and imported',
+    },
+    { command: 'ferry imports resolve 7 --as sent', does: 'marks the uncertain rows as sent' },
+    { command: 'ferry imports resolve 7 --as resend', does: 'sends them again' },
+    { command: 'ferry imports resume 7', does: 'continues it' },
+    { command: 'ferry imports cancel 7', does: 'ends it' },
+  ])
+  expect(stepsWithoutWorker(7n)).toEqual([
+    { command: 'ferry worker', does: 'starts a worker' },
+    { command: 'ferry imports resume 7 --wait', does: 'processes it here' },
+  ])
 })

@@ -48,6 +48,7 @@ test('the reports about imports count what was sent, to whom by locale, and what
     { ...rejected, rejected_by: 'platform', reason: 'no address', rows: 1 },
   ])
   expect(await loadThroughput(pool, 'default')).toMatchObject([{ calls: 4, rows: 20, allowed: null }])
+  expect(await loadThroughput(pool, 'other')).toEqual([])
   await saveCallsPerMinute(pool, harness.ferry.limits)
   const [throughput] = await harness.query(
     `select account, sum(calls)::int as calls, sum(rows)::int as rows, max(allowed) as allowed

@@ -8,6 +8,7 @@ import { changedBy } from '#test/support/changed-rows.ts'
 import { ACCEPTED, LOST, naming, sendBatches, UNAUTHORIZED } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'
+import { waitFor } from '#test/support/wait-for.ts'
 
 /* All that a decision about an import changes in the database, and what the same decision changes right after it. */
 
@@ -188,3 +189,32 @@ test.each(Object.entries(DECISIONS))(
     })
   },
 )
+
+test('of two decisions at the same moment one is refused', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const id = await stageRows(pool, { rows: 2 })
+  const holder = await pool.connect()
+  await holder.query('begin')
+  await holder.query('select from ferry.imports where id = $1 for update', [id])
+  const decisions = Promise.allSettled([pauseImport(pool, id, SAM), pauseImport(pool, id, SAM)])
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await waitFor(async () => (await pool.query(waiting)).rowCount === 2, { what: 'both decisions to wait' })
+  await holder.query('commit')
+  holder.release()
+  expect((await decisions).map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  const { rows } = await pool.query(`select actor from ferry.audit where action = 'pause'`)
+  expect(rows).toEqual([{ actor: 'sam' }])
+})
+
+test('a cancelled import of which something is uncertain says what to do first', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const id = await stageRows(pool, { rows: 2, status: 'undecided' })
+  await cancelImport(pool, id, SAM)
+  await expect(cancelImport(pool, id, SAM)).rejects.toThrow(
+    'import 1 is cancelled: it has ended already. To send the others, import the file again: recipients that were sent are ' +
+      'left out. Decide about its uncertain batches first. `ferry imports resolve 1 --as sent` marks the uncertain rows as ' +
+      'sent, `ferry imports resolve 1 --as resend` sends them again.',
+  )
+})

@@ -199,8 +199,11 @@ test('a full device is said to be full', async () => {
 
   const saving = saveRejects(harness.store.pool, staged.import ?? 0n, '/dev/full')
 
-  await expect(saving).rejects.toThrow('the disk is full')
   await expect(saving).rejects.toBeInstanceOf(RejectsNotSaved)
+  await expect(saving).rejects.toMatchObject({
+    message: 'The rejects were not written to /dev/full: the disk is full.',
+    whatToDo: 'Free disk space, or choose another place. The rejects are still in the database.',
+  })
 })
 
 test('on a full disk what was there stays, and nothing half written is left', async ({ skip }) => {
@@ -233,7 +236,12 @@ test('a place that cannot be written to is named', async () => {
 
   const saving = saveRejects(harness.store.pool, staged.import ?? 0n, join(directory, 'taken', 'rejects.csv'))
 
-  await expect(saving).rejects.toThrow('The rejects were not written to')
+  await expect(saving).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /^The rejects were not written to .*\/taken\/rejects\.csv: .*ENOTDIR.*\.$/,
+    ),
+    whatToDo: 'Choose a place that this user may write to. The rejects are still in the database.',
+  })
 
   // They are written, and then their name is found to be that of a directory.
   const named = saveRejects(harness.store.pool, staged.import ?? 0n, join(directory, 'nowhere/'))

@@ -3,6 +3,7 @@ import { cancelImport } from '#src/imports/control/decide.ts'
 import { loadPace } from '#src/imports/reporting/pace.ts'
 import {
   findSummaryRow,
+  type ImportFilter,
   listSummaryRows,
   loadSummary,
   pauseReportOf,
@@ -74,4 +75,27 @@ test('an import is listed as waiting if there are words for what it waits for, a
   const listed = (await listWaitingRows(store.pool, 99)).map(({ id }) => Number(id))
   expect(listed).toEqual(worded.toSorted((a, b) => a - b))
   expect(listed.length).toBeGreaterThan(5)
+})
+
+test('imports are listed by account, by status, and from a moment on, that moment included', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const status = 'paused'
+  for (const staged of [{}, { status }, { account: 'other', status }, { account: 'other' }] as const) {
+    await stageRows(pool, staged)
+  }
+  await pool.query(
+    `update ferry.imports set created_at = '2026-03-01T12:00:00Z'::timestamptz + id * interval '1 s'`,
+  )
+  const listed = async (filter: ImportFilter, limit = 9) =>
+    (await listSummaryRows(pool, limit, filter)).map(({ id }) => Number(id))
+  const since = new Date('2026-03-01T12:00:03Z')
+  expect(await listed({})).toEqual([4, 3, 2, 1])
+  expect(await listed({}, 3)).toEqual([4, 3, 2])
+  expect(await listed({ account: 'other' })).toEqual([4, 3])
+  expect(await listed({ status })).toEqual([3, 2])
+  expect(await listed({ since })).toEqual([4, 3])
+  expect(await listed({ since: new Date(since.getTime() + 1) })).toEqual([4])
+  expect(await listed({ before: 3n })).toEqual([2, 1])
+  expect(await listed({ account: 'other', status, since, before: 4n })).toEqual([3])
 })
