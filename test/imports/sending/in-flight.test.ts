@@ -225,3 +225,18 @@ test('what another account has sent to a page of the same number is nothing to t
   })
   expect(await loadSummary(pool, id)).toMatchObject({ sent: 4, alreadyImported: 0 })
 })
+
+test('a claim counts until the time limits of its request and of its arrival are both over', async () => {
+  await using harness = await openImportHarness()
+  const claims: unknown[] = []
+  during(harness, async () => {
+    claims.push(
+      ...(await harness.query(
+        `select extract(epoch from claim_ends_at - claimed_at)::float8 * 1000 as ms from ferry.import_batches`,
+      )),
+    )
+  })
+  expect(await harness.work(await harness.stage({ rows: 2 }))).toBe('completed')
+  const { requestTimeoutMs, arrivalBoundMs } = harness.ferry
+  expect(claims).toEqual([{ ms: requestTimeoutMs + arrivalBoundMs }])
+})

@@ -245,3 +245,10 @@ test('a message that is longer than what is searched names nobody by the beginni
   }
   expect(namedIn(`bob@example.com ${'x '.repeat(2_000_000)}`, people('bob@example.com'))).toEqual([0n])
 })
+
+test('the first 50,000 characters of a message are searched', () => {
+  const namedAfter = (before: number) =>
+    namedIn(`${' '.repeat(before)}bob@example.com ${' '.repeat(50_000)}`, people('bob@example.com'))
+  expect(namedAfter(50_000 - 16)).toEqual([0n])
+  expect(namedAfter(50_000)).toEqual([])
+})

@@ -6,6 +6,7 @@ import { startImport } from '#src/imports/sending/start.ts'
 import { expireLeases, takeOverLeases } from '#test/support/leases.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'
+import { openImportHarness } from '../import-harness.ts'
 
 test.each([
   ['has expired', expireLeases],
@@ -19,4 +20,19 @@ test.each([
   await expect(startImport(store.pool, id, lease, new AbortController().signal)).rejects.toThrow(LeaseLost)
   expect(await loadSummary(store.pool, id)).toMatchObject({ status: 'queued' })
   await lease.release()
+})
+
+test('the work on an import whose lease is lost ends as if another worker had it', async () => {
+  await using harness = await openImportHarness()
+  const id = await harness.stage()
+  const limitWork = Object.assign(
+    async <T>(work: () => Promise<T>): Promise<T> => {
+      await takeOverLeases(harness.ferry.pool)
+      return work()
+    },
+    { hasRoom: harness.ferry.limitWork.hasRoom },
+  )
+  expect(await harness.work(id, { ferry: { ...harness.ferry, limitWork } })).toBe('busy')
+  expect(await harness.importRow(id)).toMatchObject({ status: 'queued' })
+  expect(harness.calls()).toBe(0)
 })

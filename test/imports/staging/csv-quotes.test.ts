@@ -215,3 +215,14 @@ test('a quote that nothing closes is told once it is too long, not at the end of
   expect(told[0]).toBe(1)
   expect(told.length).toBeGreaterThan(8_000)
 })
+
+test('a note that holds ten rows is a lone quote and rows, one that holds nine is a note', async () => {
+  const withRows = (count: number) =>
+    readCsv(`(none),"former team:\n${'boss@corp.example,assistant\n'.repeat(count)}thanks"\n`, {
+      accept: isAddress,
+    })
+  expect((await withRows(9)).rows).toEqual([])
+  expect((await withRows(10)).rows.map(({ line }) => line)).toEqual(
+    Array.from({ length: 10 }, (_, n) => n + 2),
+  )
+})

@@ -223,3 +223,18 @@ test('a blank line that is too long to be read is refused like each such line', 
   const { message } = await harness.refusal(FILE, { suppress: await harness.file(list) })
   expect(message).toContain('line 3 (')
 })
+
+test('in a large file, three people inside the quotes of one row are more than a note, two are not', async () => {
+  await using harness = await openStagingHarness()
+  const others = Array.from({ length: 1_300 }, (_, n) => `p${n}@example.com,x\n`).join('')
+  const warningsWith = async (lines: number) => {
+    const note = Array.from({ length: lines }, (_, n) => `see x${n}@example.com`).join('\n')
+    const rows = Array.from({ length: 12 / lines }, (_, n) => `a${n}@example.com,"of old:\n${note}"\n`)
+    return (await harness.dryRun(`email,note\n${rows.join('')}${others}`)).warnings
+  }
+  expect(await warningsWith(2)).toEqual([])
+  expect(await warningsWith(3)).toEqual([
+    '12 lines that may name somebody are inside the quotes of other rows, first in line 2: they are not rows. If they should ' +
+      'be, correct the quotes there.',
+  ])
+})

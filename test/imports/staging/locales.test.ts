@@ -71,3 +71,11 @@ test('only the first 1,000 different values are counted, so that a column of non
   expect(await warningsAfter(999)).toContain('--map-locale de=de-DE')
   expect(await warningsAfter(1_000)).not.toContain('--map-locale')
 })
+
+test('what stands behind a language and is no part of a locale may be a person, and is not named', async () => {
+  const { warnings } = await harness.dryRun(
+    'email,locale\na@example.com,de-x-adalovelace\nb@example.com,de\n',
+  )
+  expect(warnings.join()).toContain('de (1 row)')
+  expect(warnings.join()).not.toContain('lovelace')
+})

@@ -156,3 +156,14 @@ test('a file without any column of its product gives a warning', async () => {
 function sample(file: string): Promise<Buffer> {
   return readFile(new URL(`samples/${file}`, import.meta.url))
 }
+
+test('a warning about components names one of them, never what may be a person', async () => {
+  const row = (components: string) => `ada@example.com,${components},true\n`
+  const warningOf = async (...cells: string[]) =>
+    (await harness.dryRun(`email,components,confirmed\n${cells.map(row).join('')}`, { from: 'instatus' }))
+      .warnings[0]
+  expect(await warningOf('ben@example.com')).toMatch(/^1 row names components of Instatus, which/)
+  expect(await warningOf('ben@example.com|c1', 'c2')).toMatch(
+    /^2 rows name components of Instatus \(such as c1\), which/,
+  )
+})
