@@ -192,7 +192,10 @@ test('a request that is not handed over within the arrival bound is aborted', as
   const subscribers = [{ recipient: 'a'.repeat(64 * 1024 * 1024), all: true as const, locale: 'en-US' }]
   const answer = await importOnce(platform, { ...SMALL_BATCH, subscribers }, context)
   expect(answer).toMatchObject(UNCERTAIN)
-  expect(!answer.ok && answer.refusal.message).toContain('the request could not be written in time')
+  const host = new URL(server.origin).host
+  expect(!answer.ok && answer.refusal.message).toBe(
+    `The call got no complete answer: the request could not be written in time at ${host} (FERRY_BASE_URL).`,
+  )
 })
 
 test('a fault of the throttle is thrown, not taken for one of the network', async () => {

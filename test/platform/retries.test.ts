@@ -121,3 +121,19 @@ test('a listing is not tried again before the time that Retry-After names', asyn
   await Promise.all([tryAgain('waits', 3_000, 2), tryAgain('goes on', null, 3)])
   expect(order).toEqual(['waits', 'goes on', 'goes on', 'goes on', 'waits'])
 })
+
+test('a listing ends with its one page, or with none if it was refused', async () => {
+  const endOf = async (body: object, status?: number) => {
+    await using platform = await openScriptedPlatform((_request, response) =>
+      answerJson(response, body, status),
+    )
+    const steps = await Array.fromAsync(platform.client.listAlertRules(0n, () => -1, context))
+    return steps.at(-1)
+  }
+  expect(await endOf(success([]))).toMatchObject({ kind: 'ended', pages: 1, answer: { ok: true } })
+  expect(await endOf(failure('Unauthorized'), 401)).toMatchObject({
+    kind: 'ended',
+    pages: 0,
+    answer: { ok: false },
+  })
+})

@@ -115,6 +115,8 @@ test.each<[string, string[]]>([
     ],
   ],
   [set(6, 'purged_at = now()'), [status(6, 'running with 4 rows')]],
+  [set(4, 'uncertain = 0'), [counts(4, 'uncertain', 0, 4), status(4, 'undecided with 4 rows')]],
+  [set(2, 'sent = 3'), [counts(2, 'sent', 3, 4), status(2, 'completed with 1 row')]],
   [
     `delete from ferry.audit where subject_id = '5' and action = 'cancel';`,
     ['decisions on imports: ferry.audit: nobody is recorded who did cancel import 5'],
