@@ -41,6 +41,47 @@ test('an outage that follows at once is logged once it lasts, and so is its end'
   expect(lines).toEqual([...both, ...both])
 })
 
+test('an outage is logged with where it is and why, and its end with how long it took', () => {
+  const lines: unknown[] = []
+  const options = { level: 'debug', base: null, timestamp: false }
+  const log = createOutageLog(pino(options, { write: line => lines.push(JSON.parse(line)) }))
+  const failing = (code: string, message: string) =>
+    new PostgresUnavailable(
+      { url: 'postgres://me:hunter2@h/x', setting: 'DATABASE_URL' },
+      Object.assign(new Error(message), { code }),
+    )
+  let nowMs = 100_000
+  using _clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  const opened = (isReadOnly: boolean) => log.succeeded({ openedAtMs: nowMs, isReadOnly })
+  log.failed(failing('ECONNREFUSED', 'connect ECONNREFUSED'))
+  nowMs += 7_000
+  log.failed(failing('ECONNREFUSED', 'connect ECONNREFUSED'))
+  opened(false)
+  // A server that only reads is back once a connection may write.
+  nowMs += 60_000
+  log.failed(failing('25006', 'cannot execute INSERT in a read-only transaction'))
+  nowMs += 2_000
+  opened(true)
+  nowMs += 1_000
+  opened(false)
+  nowMs += 59_999
+  log.failed(failing('ECONNREFUSED', 'connect ECONNREFUSED'))
+  nowMs += 500
+  opened(false)
+  const refused = 'Postgres at h:5432/x (DATABASE_URL) cannot be reached: connect ECONNREFUSED'
+  const readOnly =
+    'Postgres at h:5432/x (DATABASE_URL) accepts no writes: cannot execute INSERT in a read-only transaction'
+  const [begins, ends] = ['Postgres is unavailable; Ferry keeps trying.', 'Postgres is available again.']
+  expect(lines).toEqual([
+    { level: 40, error: refused, msg: begins },
+    { level: 30, afterMs: 7_000, msg: ends },
+    { level: 40, error: readOnly, msg: begins },
+    { level: 30, afterMs: 3_000, msg: ends },
+    { level: 20, error: refused, msg: begins },
+    { level: 20, afterMs: 500, msg: ends },
+  ])
+})
+
 test('a connection that was open before the outage does not end it: others may still get none', () => {
   const { lines, log } = openLog()
   const openedAtMs = performance.now() - 1

@@ -60,3 +60,46 @@ test('a connection has the facts of the transaction that is open on it, and none
   expect(await factsAfter('select 1')).toBeNull()
   expect(await factsAfter('select 1 / 0')).toBeNull()
 })
+
+test('a transaction that writes ends what would block others for ever, whatever the database has set', async ({
+  skip,
+}) => {
+  await using database = await openTestDatabase()
+  await using own = openDatabase(database.url, pino({ level: 'silent' }))
+  const name = new URL(database.url).pathname.slice(1)
+  await own.pool.query(`alter database ${name} set statement_timeout = '1h'`)
+  await own.pool.query(`alter database ${name} set default_transaction_isolation = 'serializable'`)
+  await using later = openDatabase(database.url, pino({ level: 'silent' }))
+  const { rows: server } = await own.pool.query(`select version() ~ 'linux' as "isLinux"`)
+  skip(!server[0].isLinux, 'only Linux lets Postgres notice a connection that is gone')
+  const HOW = `select current_setting('transaction_isolation') as level, current_setting('lock_timeout') as lock,
+    current_setting('idle_in_transaction_session_timeout') as idle, current_setting('statement_timeout') as statement,
+    current_setting('client_connection_check_interval') as checked, current_setting('tcp_keepalives_idle') as "keepsAlive",
+    current_setting('tcp_keepalives_interval') as every, current_setting('tcp_keepalives_count') as times,
+    current_setting('tcp_user_timeout') as unanswered`
+  const limits = {
+    level: 'read committed',
+    lock: '1min',
+    idle: '1min',
+    statement: '0',
+    checked: '10s',
+    keepsAlive: '10',
+    every: '5',
+    times: '3',
+    // Postgres 15 says it in milliseconds.
+    unanswered: expect.stringMatching(/^(30s|30000)$/),
+  }
+  const inside = await inTransaction(later.pool, client => client.query(HOW))
+  expect(inside.rows).toEqual([limits])
+  expect((await asTransactions(later.pool).query(HOW)).rows).toEqual([limits])
+})
+
+test('a transaction that only reads has the facts of it too, for whoever must end it', async () => {
+  await using database = await openTestDatabase()
+  const reading = { role: null, withinMs: 7_000 }
+  await using readers = openDatabase(database.url, pino({ level: 'silent' }), { poolSize: 1, reading })
+  await inTransaction(readers.pool, async client => {
+    const { rows } = await client.query('select pg_backend_pid() as pid, now()::text as began')
+    expect(client).toMatchObject({ transaction: rows[0] })
+  })
+})
