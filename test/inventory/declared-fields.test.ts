@@ -89,6 +89,25 @@ describe.each(RESOURCES)('the SQL of %s', resource => {
     )
     expect(between.rows).toEqual(one)
   })
+
+  test('shows the values of each field that changed, before and after', async () => {
+    await using store = await openTestStore()
+    await insertOneChangePerField(store.pool, resource)
+    const valueIn = (version: string) => `jsonb_build_object($1::text, to_jsonb(${version}) -> $1)::text`
+    for (const [n, column] of columns.entries()) {
+      const { rows } = await store.pool.query(
+        `select c.before::text as before, c.after::text as after, ${valueIn('o')} as was, ${valueIn('v')} as became
+         from ferry.${changes} c join ${table} o on o.${idColumn} = c.${idColumn} and o.valid_to is not null
+         join ${table} v on v.${idColumn} = c.${idColumn} and v.valid_to is null
+         where c.change = 'changed' and c.${idColumn}::text = $2`,
+        [column, `${n}`],
+      )
+      expect(rows).toEqual([
+        { before: rows[0].was, after: rows[0].became, was: rows[0].was, became: rows[0].became },
+      ])
+      expect(rows[0].was).not.toBe(rows[0].became)
+    }
+  })
 })
 
 test('of what was edited while a rule fired, who edited it and when is no difference', async () => {

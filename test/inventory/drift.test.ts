@@ -39,6 +39,77 @@ test('of the fields outside the contract only those are warned of and told that 
   ])
 })
 
+test('what the platform sends for the first time is logged with its run and told as numbers, values of a first reading are not', async () => {
+  await using store = await openTestStore()
+  const lines: Record<string, unknown>[] = []
+  const log = pino(
+    { level: 'warn', base: null, timestamp: false },
+    { write: line => lines.push(JSON.parse(line)) },
+  )
+  const run = { account: 'a', resource: 'mcp-servers', at: '2026-11-01' } as const
+  const report = (
+    runId: number,
+    values: readonly [string, boolean][],
+    drift: readonly [string, string][] = [],
+  ) =>
+    inTransaction(store.pool, client =>
+      reportDrift(
+        log,
+        client,
+        { ...run, runId: BigInt(runId) },
+        {
+          drift: drift.map(([field, type]) => ({ field, type })),
+          values: values.map(([value, isNews]) => ({ field: 'transport', value, isNews })),
+        },
+      ),
+    )
+  await report(1, [['stdio', false]])
+  await report(
+    2,
+    [
+      ['stdio', true],
+      ['pigeon', true],
+    ],
+    [['owner', 'string']],
+  )
+  await report(3, [['pigeon', true]], [['owner', 'string']])
+  const about = { level: 40, account: 'a', resource: 'mcp-servers', runId: '2', at: '2026-11-01' }
+  expect(lines.map(line => ({ ...line, runId: `${line.runId}` }))).toEqual([
+    {
+      ...about,
+      field: 'owner',
+      type: 'string',
+      msg: 'The platform sends a field outside the contract; Ferry does not store it.',
+    },
+    {
+      ...about,
+      field: 'transport',
+      value: 'pigeon',
+      msg: 'The platform sends a value that this field has never had.',
+    },
+  ])
+  const { rows: events } = await store.pool.query(
+    'select kind, state, account, subject, data from ferry.events',
+  )
+  expect(events).toEqual([
+    {
+      kind: 'drift.found',
+      state: 'raised',
+      account: 'a',
+      subject: 'mcp-servers',
+      data: { inventory: 'mcp-servers', run: '2', fields: 1, values: 1 },
+    },
+  ])
+  const { rows: values } = await store.pool.query(
+    'select account, resource, field, value, first_run, is_news from ferry.seen_values order by value',
+  )
+  const seen = { account: 'a', resource: 'mcp-servers', field: 'transport' }
+  expect(values).toEqual([
+    { ...seen, value: 'pigeon', first_run: '2', is_news: true },
+    { ...seen, value: 'stdio', first_run: '1', is_news: false },
+  ])
+})
+
 test('a value that a first reading has is news all the same if another row got it', () => {
   const opened = new Opened(DECLARATIONS['mcp-servers'].fields)
   opened.add({ transport: 'carrier pigeon' }, 'first reading')

@@ -33,18 +33,30 @@ test('a preview counts what a sync would do, shows how it differs, and does none
   await syncListed(harness, [rules(upTo(20))])
   const listed = rules(upTo(21).slice(1)).map(rule => (rule.id === 2n ? { ...rule, name: 'renamed' } : rule))
   const broken = rules([30], { broken: 'with its id' })
-  expect(await preview(harness, [...listed, ...broken])).toMatchObject({
+  const nobody = { folder: 1n, by: null, firstReading: false, fields: {} }
+  expect(await preview(harness, [...listed, ...broken])).toEqual({
+    account: 'default',
+    resource: 'alert-rules',
+    requests: 1,
     seen: 21,
     added: 1,
     changed: 1,
     removed: 1,
     unchanged: 18,
     quarantined: 1,
+    firstRead: 0,
     note: 'the removals need a second listing that agrees',
     samples: [
-      { id: '21', change: 'added', fields: {} },
-      { id: '2', change: 'changed', fields: { name: { before: 'rule 2', after: 'renamed' } } },
-      { id: '1', change: 'removed' },
+      { ...nobody, id: '21', change: 'added', name: 'rule 21' },
+      {
+        ...nobody,
+        id: '2',
+        change: 'changed',
+        name: 'renamed',
+        by: 'Ada',
+        fields: { name: { before: 'rule 2', after: 'renamed' } },
+      },
+      { ...nobody, id: '1', change: 'removed', name: 'rule 1' },
     ],
   })
   expect(await currentIds(harness)).toEqual(upTo(20))
