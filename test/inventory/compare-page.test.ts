@@ -201,4 +201,10 @@ test('differences are counted up to a bound, and a page that is just full is the
   ] as const)
     await insertRuleVersion(store.pool, { id, name: 'at another time', from: at(from), to: at(to) })
   expect(await page(6, 6)).toMatchObject({ counts: { added: 6 }, next: null })
+  // What ended counts as what began does.
+  for (let id = 11; id <= 16; id++)
+    await insertRuleVersion(store.pool, { id: `${id}`, name: 'removed', from: at(1), to: at(6) })
+  expect(await page(12, 6)).toMatchObject({ counts: { added: 6, removed: 6 }, next: null })
+  await insertRuleVersion(store.pool, { id: '17', name: 'removed', from: at(1), to: at(6) })
+  expect(await page(13, 6)).toMatchObject({ counts: null, next: null })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
-import { insertRuleVersion } from '#test/support/versions.ts'
+import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 
 const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour))
 
@@ -36,4 +36,24 @@ test('a removal before the history starts is left out like everything else of th
   await insertRuleVersion(store.pool, { id: '2', name: 'rule', from: at(0), to: at(5) })
   await store.pool.query('insert into ferry.history (starts_at) values ($1)', [at(3)])
   expect(await changesOf(store)).toMatchObject([{ change: 'removed' }])
+})
+
+test('what happened at the very start of the history belongs to it, of rules and of servers', async () => {
+  await using store = await openTestStore()
+  for (const insert of [insertRuleVersion, insertServerVersion]) {
+    await insert(store.pool, { id: '1', name: 'gone', from: at(0), to: at(3) })
+    await insert(store.pool, { id: '2', name: 'new', from: at(3) })
+    await insert(store.pool, { id: '3', name: 'before', from: at(2) })
+  }
+  await store.pool.query('insert into ferry.history (starts_at) values ($1)', [at(3)])
+  const { rows } = await store.pool.query(
+    `select 'rule ' || id || ' ' || change as event from ferry.alert_rule_changes
+     union all select 'server ' || server_id || ' ' || change from ferry.mcp_server_changes order by 1`,
+  )
+  expect(rows.map(({ event }) => event)).toEqual([
+    'rule 1 removed',
+    'rule 2 added',
+    'server 1 removed',
+    'server 2 added',
+  ])
 })

@@ -88,6 +88,15 @@ test('a run raises one event for each kind, with the ids; the first reading rais
     outsideBasicView: 1,
     names: ['rule 2', 'rule 3'],
   })
+  // What is off already is not disabled once more, nor is what is enabled again.
+  edit(0, { cron_pattern: '2 2 * * *' })
+  edit(1, { enabled: true })
+  const { run: next } = await harness.sync()
+  expect(await kinds(summary(harness, next))).toEqual({ 'rule.changed': 2 })
+  expect(await events(harness)).toMatchObject({
+    'rule.disabled': { run: `${run}` },
+    'rule.changed': { run: `${next}`, ruleIds: [`${ids[0]}`, `${ids[1]}`] },
+  })
 })
 
 test('a filter counts exactly those rules that it chooses, before or after the change', async () => {

@@ -74,13 +74,16 @@ test('the rules stand in the order that is asked for', async () => {
   await insertRuleVersion(pool, { id: '1', name: 'beta', folder: 2, from: at(3) })
   await insertRuleVersion(pool, { id: '2', name: 'Alpha', folder: 10, from: at(2) })
   await insertRuleVersion(pool, { id: '10', name: 'alpha', folder: 2, from: at(1) })
+  const other = { account: 'b', id: '3' }
+  await insertRuleVersion(pool, { ...other, name: 'Aardvark', folder: 2, from: at(5) })
   await insertFiring(pool, { id: '1', from: at(9) })
   await insertFiring(pool, { id: '10', from: at(4) })
+  await insertFiring(pool, { ...other, from: at(6) })
   const inOrder = (sort?: RuleFilter['sort']) => pagesOf(pool, { sort }, 1)
-  expect(await inOrder()).toEqual(['a/2', 'a/10', 'a/1'])
-  expect(await inOrder('folder')).toEqual(['a/10', 'a/1', 'a/2'])
-  expect(await inOrder('updated')).toEqual(['a/1', 'a/2', 'a/10'])
-  expect(await inOrder('firing since')).toEqual(['a/10', 'a/1'])
+  expect(await inOrder()).toEqual(['b/3', 'a/2', 'a/10', 'a/1'])
+  expect(await inOrder('folder')).toEqual(['b/3', 'a/10', 'a/1', 'a/2'])
+  expect(await inOrder('updated')).toEqual(['b/3', 'a/1', 'a/2', 'a/10'])
+  expect(await inOrder('firing since')).toEqual(['a/10', 'b/3', 'a/1'])
 })
 
 test('words, a label and a name are found, also where a rule has more text than its words keep', async () => {
