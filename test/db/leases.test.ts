@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { takeLease } from '#src/db/lease-rows.ts'
+import { loadLeaseEnds, takeLease } from '#src/db/lease-rows.ts'
 import { acquireLease, fenceWithLease, type Lease, LeaseLost } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { oldLeases } from '#src/db/prune.ts'
@@ -141,4 +141,39 @@ test('leases that expired more than a day ago are removed, and no others', async
   expect(await removeOld(oldLeases(store.pool))).toBe(1)
   expect((await leasesOf(store.pool)).map(({ name }) => name)).toEqual([held.name, 'young'])
   await held.release()
+})
+
+test('when leases end is told in milliseconds, also of those that are over, and of nobody else', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const HOUR_MS = 3_600_000
+  const ends = { long: 2 * HOUR_MS, over: -HOUR_MS, 'not asked for': HOUR_MS }
+  for (const [name, lifeMs] of Object.entries(ends))
+    await takeLease(pool, name, crypto.randomUUID(), 'worker', lifeMs)
+  const about = (ms: number) => expect.toSatisfy((value: number) => value <= ms && value > ms - HOUR_MS / 2)
+  expect(await loadLeaseEnds(pool, ['long', 'over', 'nobody'])).toEqual(
+    new Map([
+      ['long', about(ends.long)],
+      ['over', about(ends.over)],
+    ]),
+  )
+  expect(await loadLeaseEnds(pool, [])).toEqual(new Map())
+})
+
+test('a lease that can neither be renewed nor given up is logged with the reason, and fails nobody', async () => {
+  await using store = await openTestStore()
+  const lines: unknown[] = []
+  const told = pino(
+    { level: 'debug', base: null, timestamp: false },
+    { write: line => lines.push(JSON.parse(line)) },
+  )
+  const lease = await acquireLease(store.pool, 'short', 'worker', told, { lifeMs: 600 })
+  if ('heldBy' in lease) throw new Error('held')
+  await store.pool.query('alter table ferry.leases rename to gone')
+  await waitFor(() => lines.length > 0, { what: 'the renewal to fail' })
+  const about = { level: 40, error: 'relation "ferry.leases" does not exist', lease: 'short' }
+  expect(lines[0]).toEqual({ ...about, msg: 'A lease could not be renewed.' })
+  await lease.release()
+  expect(lines.at(-1)).toEqual({ ...about, msg: 'A lease could not be given up; it expires by itself.' })
+  expect(lease.signal.aborted).toBe(false)
 })

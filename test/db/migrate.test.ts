@@ -1,10 +1,12 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { pino } from 'pino'
 import { describe, expect, inject, test } from 'vitest'
 import { migrate } from '#src/db/migrate.ts'
+import { planMigrations } from '#src/db/migration-plan.ts'
 import { openDatabase } from '#src/db/pool.ts'
 import { MIGRATION_LOCK, readMigrations } from '#src/db/run-migrations.ts'
 import { DatabaseIsNewer } from '#src/db/schema-errors.ts'
@@ -237,3 +239,26 @@ async function isWaiting(client: Client): Promise<boolean> {
   )
   return rows.length === 1
 }
+
+test('a plan names each migration that is to come by its file, with all its statements and the locks that it takes', async () => {
+  const folder = new URL('../../drizzle/', import.meta.url)
+  const files = readdirSync(folder).filter(file => file.endsWith('.sql'))
+  const locks: Record<string, object[]> = JSON.parse(readFileSync(new URL('locks.json', folder), 'utf8'))
+  const planned = files.toSorted().map(file => ({
+    migration: file.replace('.sql', ''),
+    statements: readFileSync(new URL(file, folder), 'utf8')
+      .split('--> statement-breakpoint')
+      .map(statement => statement.trim()),
+    locks: null,
+    isConcurrent: false,
+  }))
+  await using empty = await openEmptyDatabase()
+  expect(await planMigrations(empty.client)).toEqual(planned)
+  await migrate(empty.url)
+  expect(await planMigrations(empty.client)).toEqual([])
+  await empty.client.query('delete from ferry.migrations where id = (select max(id) from ferry.migrations)')
+  const [last] = planned.slice(-1)
+  expect(await planMigrations(empty.client)).toEqual([
+    { ...last, locks: (locks[last!.migration] ?? []).map(lock => ({ ...lock, rows: expect.any(Number) })) },
+  ])
+})

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { type Backfill, findUnfinished, runBackfill } from '#src/db/backfill.ts'
+import { type Backfill, findUnfinished, listUnfinished, runBackfill } from '#src/db/backfill.ts'
 import { LeaseLost } from '#src/db/leases.ts'
 import { BACKFILLS, openBackfills } from '#src/worker/backfills.ts'
 import { openTestStore } from '#test/support/store.ts'
@@ -101,6 +101,23 @@ test('a worker whose lease another one has by now changes nothing, though it has
   const changed: string[] = []
   await expect(runBackfill(store.pool, lease, upperCase(changed), lease.signal)).rejects.toThrow(LeaseLost)
   expect(changed).toEqual([])
+})
+
+test('those that have not ended are listed by name, known here or not, with how far they are', async () => {
+  await using store = await openTestStore()
+  await store.pool.query(
+    `insert into ferry.backfills (name, position, batches, changed_at, finished_at) values
+       ('ended', '9', 9, '2026-01-01Z', '2026-01-01Z'), ('half', '5', 5, '2026-01-02Z', null), ('of another release', '1', 1, '2026-01-03Z', null)`,
+  )
+  const at = (day: number) => new Date(Date.UTC(2026, 0, day))
+  expect(await listUnfinished(store.pool, ['new', 'half', 'ended'])).toEqual([
+    { name: 'half', batches: 5, changedAt: at(2) },
+    { name: 'new', batches: 0, changedAt: null },
+    { name: 'of another release', batches: 1, changedAt: at(3) },
+  ])
+  const named = (name: string): Backfill => ({ ...upperCase([]), name })
+  const all = ['new', 'ended', 'half'].map(named)
+  expect(await findUnfinished(store.pool, all)).toEqual([all[0], all[2]])
 })
 
 test('no two backfills have one name', () => {
