@@ -8,9 +8,11 @@ import { describe, expect, inject, test } from 'vitest'
 import { migrate } from '#src/db/migrate.ts'
 import { planMigrations } from '#src/db/migration-plan.ts'
 import { openDatabase } from '#src/db/pool.ts'
+import { AT_START } from '#src/db/reach-postgres.ts'
 import { MIGRATION_LOCK, readMigrations } from '#src/db/run-migrations.ts'
 import { DatabaseIsNewer } from '#src/db/schema-errors.ts'
 import { compareSchema } from '#src/db/schema-state.ts'
+import { WatchedClient } from '#src/db/watched-client.ts'
 import { onServer, openEmptyDatabase, withDatabase } from '#test/support/database.ts'
 import { dropRole } from '#test/support/roles.ts'
 import { openTestStore } from '#test/support/store.ts'
@@ -262,3 +264,28 @@ test('a plan names each migration that is to come by its file, with all its stat
     { ...last, locks: (locks[last!.migration] ?? []).map(lock => ({ ...lock, rows: expect.any(Number) })) },
   ])
 })
+
+test.each([
+  [AT_START, 'ferry migrate'],
+  ['reporting', 'reporting'],
+])(
+  'a migration over a connection called %s is found as %s by whoever looks for what holds a lock',
+  async (given, shown) => {
+    await using empty = await openEmptyDatabase()
+    const connected = new WatchedClient({ connectionString: empty.url, application_name: given })
+    await connected.connect()
+    await empty.client.query('begin; create schema ferry')
+    const migrating = migrate(empty.url, 'update', { connected })
+    const waiting = async () => {
+      // What a transaction saw of others, it goes on to see.
+      await empty.client.query('select pg_stat_clear_snapshot()')
+      const { rows } = await empty.client.query(
+        `select application_name as name from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows[0]?.name
+    }
+    expect(await waitFor(waiting, { what: 'the migration to wait' })).toBe(shown)
+    await empty.client.query('rollback')
+    expect(await migrating).toBeGreaterThan(0)
+  },
+)

@@ -110,6 +110,40 @@ test('what the platform sends for the first time is logged with its run and told
   ])
 })
 
+test('so many values are noted of each field, account and inventory, and of a long one its beginning', async () => {
+  await using store = await openTestStore()
+  const note = (
+    account: string,
+    resource: 'alert-rules' | 'mcp-servers',
+    field: string,
+    values: readonly string[],
+  ) =>
+    inTransaction(store.pool, client =>
+      reportDrift(
+        pino({ level: 'silent' }),
+        client,
+        { account, resource, runId: 1n, at: '2026-11-01' },
+        { drift: [], values: values.map(value => ({ field, value, isNews: true })) },
+      ),
+    )
+  const many = Array.from({ length: 101 }, (_, n) => `v${`${n}`.padStart(3, '0')}`)
+  await note('a', 'mcp-servers', 'transport', many.slice(0, 60))
+  await note('a', 'mcp-servers', 'transport', many.slice(50))
+  await note('a', 'mcp-servers', 'transport', ['one more'])
+  await note('a', 'mcp-servers', 'status', ['x'.repeat(201), 'x'.repeat(202)])
+  await note('a', 'alert-rules', 'transport', ['v'])
+  await note('b', 'mcp-servers', 'transport', ['v'])
+  const { rows } = await store.pool.query(
+    `select account, resource, field, count(*)::int as noted, max(value) as last from ferry.seen_values group by 1, 2, 3 order by 1, 2, 3`,
+  )
+  expect(rows).toEqual([
+    { account: 'a', resource: 'alert-rules', field: 'transport', noted: 1, last: 'v' },
+    { account: 'a', resource: 'mcp-servers', field: 'status', noted: 1, last: 'x'.repeat(200) },
+    { account: 'a', resource: 'mcp-servers', field: 'transport', noted: 100, last: 'v099' },
+    { account: 'b', resource: 'mcp-servers', field: 'transport', noted: 1, last: 'v' },
+  ])
+})
+
 test('a value that a first reading has is news all the same if another row got it', () => {
   const opened = new Opened(DECLARATIONS['mcp-servers'].fields)
   opened.add({ transport: 'carrier pigeon' }, 'first reading')

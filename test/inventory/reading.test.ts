@@ -4,7 +4,8 @@ import { REPEATED, REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
 import type { ChangeSink, Changes, Compare } from '#src/inventory/publish/compare.ts'
 import { createIdSet, type ListedRows } from '#src/inventory/read/listed-rows.ts'
 import { Reader } from '#src/inventory/read/reading.ts'
-import { BEGINS, type ListingStep } from '#src/platform/listing.ts'
+import { BEGINS, type ListingEnd, type ListingStep } from '#src/platform/listing.ts'
+import { refusedByPlatform } from '#src/platform/refusal.ts'
 
 const NOTHING: Changes<string> = { added: [], changed: [], began: [], ended: [], bytes: 0 }
 const UNMARKED = { async mark() {}, async rewind() {} }
@@ -184,4 +185,77 @@ test('of the rows that are known, only those are compared that changed or began 
     ['0', '1', '3'],
     [0, 1, 2, 3],
   ])
+})
+
+/** What a reading of listings of three rows each came to, of which these are the ends. */
+async function readAll(...ends: readonly (Partial<ListingEnd> | 'Unauthorized' | 'AccessDenied')[]) {
+  const version = {
+    id: '',
+    row: '',
+    flags: undefined,
+    altered: [],
+    written: { fingerprint: '', columns: () => '' },
+  }
+  const changes = {
+    added: [version],
+    changed: [version, version],
+    began: ['1', '2', '3'],
+    ended: ['4'],
+    bytes: 1,
+  }
+  const reader = openReader(
+    async () => changes,
+    async () => {},
+  )
+  for (const [n, end] of ends.entries()) {
+    await reader.take(BEGINS)
+    await reader.take(rowsFrom(10 * n, 3))
+    const data = { rows: 3, drift: [], dataHash: `hash ${n}`, incomplete: null, confirmed: false }
+    const about = { httpStatus: 403, requestId: `req-${n}`, retryAfterMs: null }
+    const answer =
+      typeof end === 'string'
+        ? ({ ok: false, requests: 7, refusal: refusedByPlatform(about, end, 'No.') } as const)
+        : ({ ok: true, requestId: 'r', requests: n + 1, data: { ...data, ...end } } as const)
+    await reader.take({ kind: 'ended', pages: n + 4, answer })
+  }
+  return reader.end()
+}
+
+test('several listings are one reading: sums of all, absence only if each was complete, and a hash of each', async () => {
+  const owner = { field: 'owner', type: 'string' }
+  const read = await readAll(
+    { drift: [owner] },
+    { drift: [owner, { field: 'owner', type: 'number' }], confirmed: true },
+  )
+  expect(read).toEqual({
+    kind: 'read',
+    requests: 3,
+    pages: 9,
+    seen: 6,
+    added: 2,
+    changed: 4,
+    fired: 6,
+    recovered: 2,
+    quarantined: expect.objectContaining({ size: 0 }),
+    unreadableIds: new Set(),
+    accountIds: new Set(),
+    drift: [owner, { field: 'owner', type: 'number' }],
+    incomplete: null,
+    confirmed: true,
+    dataHashes: ['hash 0', 'hash 1'],
+  })
+  expect(await readAll({ incomplete: 'first' }, {}, { incomplete: 'third' })).toMatchObject({
+    incomplete: 'first',
+  })
+  expect(await readAll({ confirmed: true }, {})).toMatchObject({ confirmed: false })
+  for (const lacking of [0, 1, 2]) {
+    const ends = [0, 1, 2].map(n => (n === lacking ? { dataHash: null } : {}))
+    expect(await readAll(...ends), `${lacking}`).toMatchObject({ dataHashes: null })
+  }
+  expect(await readAll({}, 'Unauthorized', 'AccessDenied')).toEqual({
+    kind: 'refused',
+    refusal: expect.objectContaining({ code: 'Unauthorized', requestId: 'req-1' }),
+    requests: 15,
+    pages: 15,
+  })
 })
