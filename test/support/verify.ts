@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { allChecks } from '#src/cli/verify/checks.ts'
 import { type Check, verify } from '#src/db/verify.ts'
+import type { CheckedLimit } from '#src/db/verify-calls.ts'
 
 /** What these checks of `ferry verify` find: one line for each row that breaks a promise. All but limits, unless told otherwise. */
 export async function brokenPromises(
@@ -12,6 +13,16 @@ export async function brokenPromises(
     await verify(pool, check, found => void broken.push(`${check.name}: ${found}`))
   }
   return broken
+}
+
+/** What the checks with these names find, in order, with these limits in the settings. */
+export async function brokenOf(
+  pool: Pool,
+  names: readonly string[],
+  limits: readonly CheckedLimit[] = [],
+): Promise<string[]> {
+  const checks = allChecks(limits).filter(({ name }) => names.includes(name))
+  return (await brokenPromises(pool, checks)).sort()
 }
 
 /** The checks that find a row, asked in one statement: almost always there are none. */
