@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fillSmallStory } from '#test/support/small-story.ts'
 import { type Cli, openCli } from './open-cli.ts'
+import { steady } from './steady.ts'
 
 /* The whole text that a command prints of a small story, on both streams, and its exit code: each word, column, order and unit. */
 
@@ -185,14 +186,3 @@ test.each(Object.entries(TEXTS))('ferry %s', async (command, text) => {
   const { code, stdout, stderr } = await cli.ferryRun(command)
   expect(`\n${steady(stdout + stderr)}exit ${code}\n`).toBe(text)
 })
-
-/** What is of this run, by what it is. How far columns are apart follows from it, and is tested with the lists. */
-function steady(text: string): string {
-  return text
-    .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ/g, 'THEN')
-    .replaceAll(/\b\d+(\.\d)? (ms|s)\b/g, 'SHORT')
-    .replaceAll(/\b(\d+ h) \d+ min\b/g, '$1 N min')
-    .replaceAll(/\b[\da-f]{32}\b/g, 'REQUEST')
-    .replaceAll(/\b1\d{9}(\d{3})?\b/g, 'UNIX')
-    .replaceAll(/ {2,}/g, '  ')
-}
