@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { holdLease, removeLeases } from '#test/support/leases.ts'
@@ -37,4 +37,20 @@ test('an account whose inventories were never read has no heartbeat, and without
   }
   expect(await harness.openNotifier(heartbeat).look()).toBe(Number.POSITIVE_INFINITY)
   expect(harness.receiver.received).toEqual([])
+})
+
+test('a receiver that somebody removed from the table is told again of what happens after the next watch', async () => {
+  await using harness = await openNotifyHarness()
+  const notifier = harness.openNotifier()
+  await notifier.look()
+  await harness.query('delete from ferry.receivers')
+  await harness.raise({ subject: '1' }, { import: '1' })
+  await notifier.look()
+  const nowMs = performance.now()
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(nowMs + 20_001)
+  onTestFinished(() => clock.mockRestore())
+  await notifier.look()
+  await harness.raise({ subject: '2' }, { import: '2' })
+  await notifier.look()
+  expect(harness.receiver.messages().map(({ data }) => data.import)).toEqual(['2'])
 })

@@ -4,6 +4,7 @@ import { readConfig } from '#src/config.ts'
 import { type Delivery, deliverPending } from '#src/notify/deliver.ts'
 import { Acceptances } from '#src/notify/pending.ts'
 import { openNotifyHarness } from './notify-harness.ts'
+import { status } from './receiver.ts'
 
 /**
  * Three messages that a receiver refused, due for the longer the higher their number, and looks at them. `onCall` is told of
@@ -68,4 +69,25 @@ test('a message that is written while a slow receiver is sent refused ones again
   )
   while ((await harness.look()) === 0);
   expect(harness.told).toEqual(['3 raised', 'new raised', '2 raised', '1 raised'])
+})
+
+test('a refused message holds up what happens next of its kind, account and subject, and of no other', async () => {
+  await using harness = await openNotifyHarness()
+  const { receiver } = harness
+  const notifier = harness.openNotifier()
+  receiver.answer = status(422)
+  await harness.raise({}, { import: 'the refused one' })
+  await notifier.look()
+  receiver.answer = status(200)
+  await harness.resolve({})
+  await harness.raise({ kind: 'import.undecided' }, { import: 'of another kind' })
+  await harness.raise({ account: 'other' }, { import: 'of another account' })
+  await harness.raise({ subject: '2' }, { import: 'another' })
+  await notifier.look()
+  expect(receiver.messages().map(({ data }) => data.import)).toEqual([
+    'the refused one',
+    'of another kind',
+    'of another account',
+    'another',
+  ])
 })

@@ -95,6 +95,51 @@ test('what one person did in one run is one message; what several did is one for
   expect(changed.data.summary).toContain('1 alert rule was edited outside the basic view by Ada: rule 3.')
 })
 
+test('that the same person added rules besides is told with what he changed, and a removal stands alone', async () => {
+  await using harness = await setup({ details: true })
+  const { ids, state, notifier, bodies } = harness
+  state.changeRule(ids[0]!, { delay_seconds: 99n, ...EVE })
+  const created_at = BigInt(Math.floor(Date.now() / 1_000))
+  const added = [1, 2].map(n => state.addRule({ name: `new ${n}`, created_at, ...EVE }).id)
+  state.removeRule(ids[4]!)
+  const { run } = await harness.sync()
+  await notifier.look()
+  const data = { state: 'raised', account: 'default', inventory: 'alert-rules', run: `${run}`, rules: 1 }
+  const told = bodies().toSorted((a, b) => (a.type < b.type ? -1 : 1))
+  expect(told).toEqual([
+    {
+      type: 'rule.changed',
+      timestamp: expect.any(String),
+      data: {
+        ...data,
+        ruleIds: [`${ids[0]}`],
+        names: ['rule 1'],
+        people: 1,
+        peopleIds: ['8'],
+        by: [EVE.updater_name],
+        fields: ['delay_seconds'],
+        outsideBasicView: 0,
+        alsoChanged: 0,
+        alsoAdded: 2,
+        summary: expect.stringContaining('The same person added 2 besides.'),
+        link: `https://ferry.example.com/rules/default/${ids[0]}`,
+      },
+    },
+    {
+      type: 'rule.removed',
+      timestamp: expect.any(String),
+      data: {
+        ...data,
+        ruleIds: [`${ids[4]}`],
+        names: ['rule 5'],
+        summary: expect.any(String),
+        link: `https://ferry.example.com/rules/default/${ids[4]}`,
+      },
+    },
+  ])
+  expect(added).toHaveLength(2)
+})
+
 test('a receiver is told of those rules alone that its filter chooses, and of none if it chooses none', async () => {
   await using harness = await setup({ filter: { people: ['Ada'] }, details: true })
   const { ids, state, notifier, bodies } = harness

@@ -53,6 +53,63 @@ test.for([
   expect(lines.map(line => line.level)).toEqual(level === undefined ? [] : [level])
 })
 
+/** What every line has of a run, in the order of the counts. */
+const OF_RUN = {
+  run: '7',
+  account: 'default',
+  resource: 'alert-rules',
+  seen: 5,
+  added: 1,
+  changed: 2,
+  removed: 3,
+}
+const COUNTED = { ...SUCCEEDED, seen: 5, added: 1, changed: 2, removed: 3 }
+
+test.for([
+  ['succeeded', COUNTED, { level: 'info', status: 'succeeded', msg: 'A sync succeeded.' }],
+  [
+    'succeeded, but for rows that could not be read',
+    { ...COUNTED, quarantined: 4, requestId: 'r-2', message: 'Unknown fields.' },
+    {
+      level: 'info',
+      status: 'succeeded',
+      quarantined: 4,
+      requestId: 'r-2',
+      msg: 'A sync succeeded. Unknown fields.',
+    },
+  ],
+  [
+    'is partial',
+    { ...COUNTED, status: 'partial', errorCode: 'ListingIncomplete', message: 'Rows are missing.' },
+    {
+      level: 'warn',
+      status: 'partial',
+      errorCode: 'ListingIncomplete',
+      msg: 'A sync is partial; nothing was removed. Rows are missing.',
+    },
+  ],
+  [
+    'holds removals',
+    { ...COUNTED, status: 'held' },
+    { level: 'warn', status: 'held', msg: 'Removals wait for a decision: `ferry runs show 7`.' },
+  ],
+  [
+    'failed',
+    { ...COUNTED, status: 'failed', errorCode: 'AccessDenied', requestId: 'r-3', message: 'It may not.' },
+    {
+      level: 'error',
+      status: 'failed',
+      errorCode: 'AccessDenied',
+      requestId: 'r-3',
+      msg: 'A sync failed; nothing was applied. It may not.',
+    },
+  ],
+] as const)('the line of a run that %s is whole', ([, run, line]) => {
+  const { lines, report } = setup()
+  report(run)
+  expect(lines).toEqual([{ ...OF_RUN, ...line, time: expect.any(Number) }])
+})
+
 test('a run that was cut off is not said to have failed', () => {
   const { lines, report } = setup()
   report({ ...REFUSED, errorCode: 'Interrupted' })
