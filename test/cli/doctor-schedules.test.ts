@@ -73,6 +73,25 @@ test('a schedule of an account that is in no settings here is named too, and is 
   expect((await cli.ferryRun('schedules resume poll-alert-rules')).stdout).not.toContain('eu')
 })
 
+test('what is done to a schedule of one account is done to no other', async () => {
+  await using cli = await openCli()
+  const both = withAnother(cli, 'eu')
+  const act = async (verb: string) =>
+    (await cli.ferryRun(`schedules ${verb} poll-alert-rules --account eu`, both)).stdout
+  const paused = () => cli.query('select account, schedule from ferry.schedule_pauses')
+  expect(await act('pause')).toBe('poll-alert-rules (eu): paused\n')
+  expect(await paused()).toEqual([{ account: 'eu', schedule: 'poll-alert-rules' }])
+  await cli.ferryRun('schedules pause poll-alert-rules --account default', both)
+  expect(await act('resume')).toBe('poll-alert-rules (eu): resumed\n')
+  expect(await paused()).toEqual([{ account: 'default', schedule: 'poll-alert-rules' }])
+  expect(await act('run')).toBe(
+    'poll-alert-rules (eu): a running worker does it now; if none is running, the next one that starts\n',
+  )
+  expect(await cli.query('select account, schedule from ferry.schedule_slots')).toEqual([
+    { account: 'eu', schedule: 'poll-alert-rules' },
+  ])
+})
+
 test('a schedule that failed last time is named until it succeeds', async () => {
   await using cli = await openCli()
   const fail = (slot: string, outcome: string) =>

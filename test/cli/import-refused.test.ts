@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { confirmImport } from '#src/imports/control/decide.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import { directory, open, PAGE, people, subscribed } from './import-files.ts'
+import { directory, file, HEADER, open, PAGE, people, subscribed } from './import-files.ts'
 import { accountsFile } from './open-cli.ts'
 import { jsonLines, startFerry } from './run-ferry.ts'
 import { canOpenTerminal, inTerminal } from './terminal.ts'
@@ -94,6 +94,14 @@ test.skipIf(!canOpenTerminal)(
     expect([confirmed.code, subscribed(cli)]).toEqual([0, 3])
   },
 )
+
+test.skipIf(!canOpenTerminal)('nobody is asked where there is nobody to send to', async () => {
+  await using cli = await open()
+  const command = ['import', file([HEADER, 'nobody,true,,en-US']), ...PAGE.split(' ')]
+  const ended = await inTerminal(command, cli.env, { input: 'n\n' })
+  expect(ended.code).toBe(3)
+  expect(ended.shown).not.toContain('[y/N]')
+})
 
 test.skipIf(!canOpenTerminal)('whoever ends the input at the question does not confirm', async () => {
   await using cli = await open()

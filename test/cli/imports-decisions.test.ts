@@ -3,7 +3,7 @@ import { stageRows } from '#test/support/staged.ts'
 import { halfDone } from './half-done.ts'
 import { openCli } from './open-cli.ts'
 import { jsonLines, SUMMARY_KEYS } from './run-ferry.ts'
-import { canOpenTerminal, inTerminal } from './terminal.ts'
+import { canOpenTerminal, inTerminal, linesOf } from './terminal.ts'
 
 describe('decisions', () => {
   test('pause, resume and cancel take effect and print the summary', async () => {
@@ -129,6 +129,25 @@ describe('decisions', () => {
       expect(await statusOf()).toEqual([{ status: 'cancelled', purged: false }])
       expect((await inTerminal(['imports', 'purge', '1'], cli.env, { input: 'YES\n' })).code).toBe(0)
       expect(await statusOf()).toEqual([{ status: 'cancelled', purged: true }])
+    },
+  )
+
+  test.skipIf(!canOpenTerminal)(
+    'cancel and purge say before they ask what stays unknown, and which rows go with the recipients',
+    async () => {
+      await using cli = await openCli()
+      await halfDone(cli)
+      const asked = async (verb: string) =>
+        linesOf(await inTerminal(['imports', verb, '1'], cli.env, { input: 'n\n', columns: 300 })).join('\n')
+      expect(await asked('cancel')).toContain(
+        'Cancel import 1? It has 3 rows left to send, and cannot be resumed. The outcome of 3 rows stays unknown. [y/N]',
+      )
+      await cli.ferryRun('imports cancel 1 --yes')
+      await cli.ferryRun('imports resolve 1 --as sent --by ada')
+      await cli.query('update ferry.imports set rejected = 1')
+      expect(await asked('purge')).toContain(
+        'Remove the recipients of import 1? Their addresses are removed for good, and so are the rejected rows (1 row). [y/N]',
+      )
     },
   )
 

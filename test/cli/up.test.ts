@@ -109,6 +109,20 @@ describe('ferry up without any setting', () => {
     expect(await next.ended).toMatchObject({ code: 0 })
   })
 
+  test('prints one JSON object for programs, and what it says of the sandbox beside it', async () => {
+    await using up = startFerry(['up', '--json'], { FERRY_DATA_DIR: await emptyDataDir() })
+    await up.printed('"schedules"')
+    expect(jsonLines(up.output)).toMatchObject([{ pid: up.child.pid, accounts: ['sandbox'] }])
+    expect(up.output.stderr).toContain(
+      'No platform account is configured: this is the built-in SANDBOX platform with made-up data (account "sandbox").\n' +
+        'Some of its data changes every minute, so that there is history to see.\n' +
+        'Set FERRY_BASE_URL and FERRY_APP_KEY to use your own.\n',
+    )
+    up.child.kill('SIGINT')
+    expect(await up.ended).toMatchObject({ code: 0 })
+    expect(jsonLines(up.output)).toHaveLength(1)
+  })
+
   test('a sandbox whose process is gone is not used', async () => {
     const dataDir = await emptyDataDir()
     const up = startFerry(['up'], { FERRY_DATA_DIR: dataDir })
@@ -123,6 +137,28 @@ describe('ferry up without any setting', () => {
     expect((await runFerryHere(['migrate'], { FERRY_DATA_DIR: dataDir })).code).toBe(0)
     expect(await findPostmaster(join(dataDir, 'postgres'))).toBeUndefined()
   })
+})
+
+test('ferry up says once of each inventory how its first sync ended, and why', async () => {
+  await using cli = await openCli({ rules: 2, servers: 1 })
+  cli.sandbox.state.inject(
+    { kind: 'error', code: 'AccessDenied', message: 'No.' },
+    { operation: 'list-alert-rules' },
+  )
+  await using up = cli.ferryStart('up', { FERRY_HTTP_PORT: '0', FERRY_POLL_EVERY: '1s' })
+  await up.printed('First sync since the start, mcp-servers')
+  const failed = () =>
+    cli.query(`select from ferry.sync_runs where resource = 'alert-rules' and status = 'failed'`)
+  await waitFor(async () => (await failed()).length > 1, { what: 'a second failure' })
+  up.child.kill('SIGINT')
+  const { stdout } = await up.ended
+  const first = stdout.split('\n').filter(line => line.startsWith('First sync'))
+  expect(first.toSorted()).toEqual([
+    expect.stringMatching(
+      /^First sync since the start, alert-rules of account default: failed, 0 listed, 0 added, 0 changed, 0 removed\. The platform answered AccessDenied \(HTTP \d+\): No\. .* \(request_id \w+\)$/,
+    ),
+    'First sync since the start, mcp-servers of account default: succeeded, 1 listed, 1 added, 0 changed, 0 removed',
+  ])
 })
 
 describe('ferry worker', () => {

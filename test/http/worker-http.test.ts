@@ -101,6 +101,36 @@ test('a worker has the console if a setting says so, with the token of the setti
   expect((await ask(String(ready?.console), { headers })).text).toContain('<h1>Now</h1>')
 })
 
+test('the console of a worker shows its schedules, and follows the settings of the worker', async () => {
+  await using cli = await openCli({ rules: 0, servers: 0 })
+  cli.sandbox.state.addRule({ id: 7n, name: 'Checkout is slow' })
+  await cli.sync()
+  await cli.query(`insert into ferry.events (kind, state, account, subject, data, at)
+    values ('import.completed', 'raised', 'default', '1', '{"import":"1"}', now())`)
+  await using worker = cli.ferryStart('worker --json', {
+    FERRY_HTTP_PORT: '0',
+    FERRY_CONSOLE: 'on',
+    FERRY_CONSOLE_TOKEN: 'operate-12345678901234567890',
+    FERRY_POLL_EVERY: '5h',
+    FERRY_TIMEZONE: 'Asia/Kolkata',
+    FERRY_PLATFORM_URL: 'https://app.example.com/rule/{id}',
+    FERRY_WEBHOOK_URL: 'http://127.0.0.1:9/',
+    FERRY_WEBHOOK_FORMAT: 'slack',
+  })
+  await worker.printed('"schedules"')
+  const [ready] = jsonLines(worker.output)
+  const headers = { authorization: 'Bearer operate-12345678901234567890' }
+  const page = async (path: string) => (await ask(`${ready?.http}${path}`, { headers })).text
+  const schedules = await page('/ledger/schedules')
+  expect(schedules).toContain('poll-alert-rules')
+  expect(schedules).toContain('every 5 h')
+  const rule = await page('/rules/default/7')
+  expect(rule).toContain('href="https://app.example.com/rule/7"')
+  expect(rule).toContain('Asia/Kolkata')
+  expect(await page('/ledger/events')).not.toContain('No receiver is set')
+  expect((await ask(`${ready?.http}/metrics`)).text).toContain('schedule="poll-alert-rules"')
+})
+
 test('a worker without a token has no console, and says how to give it one', async () => {
   await using cli = await openCli()
   const { code, stdout, stderr } = await cli.ferryRun('worker', { FERRY_HTTP_PORT: '0', FERRY_CONSOLE: 'on' })

@@ -1,5 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { expect, test, vi } from 'vitest'
+import { startRun } from '#src/inventory/runs/ledger.ts'
+import type { AnyQueue } from '#src/queue/kind.ts'
+import { Outage } from '#src/queue/outage.ts'
+import { Producer } from '#src/queue/producer.ts'
 import { pauseSchedule } from '#src/schedules/control.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
 import { DueFinder } from '#src/schedules/find-due.ts'
@@ -9,6 +14,7 @@ import { Reconciler, type WorkerFacts } from '#src/worker/reconcile.ts'
 import type { WorkerContext } from '#src/worker/worker.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
+import { NEW_RUN } from '#test/support/runs.ts'
 import { ONCE, openQueueHarness, type QueueHarness, testJob } from './queue-harness.ts'
 
 const scheduleOf = (schedule: string, timing: Timing, account = 'default'): Schedule => ({
@@ -210,3 +216,51 @@ test('a look that cannot record its worker fails, and the next one records it', 
   await reconciler.look()
   expect((await pool.query('select from ferry.workers')).rowCount).toBe(1)
 })
+
+test('a run that a lost worker left is failed, and that is logged once, with its number', async () => {
+  await using harness = await openQueueHarness('postgres')
+  const { pool } = harness.ferry
+  const lines: object[] = []
+  const log = pino({ level: 'warn', base: null }, { write: line => void lines.push(JSON.parse(line)) })
+  const run = await startRun(pool, NEW_RUN, { token: randomUUID() })
+  await using reconciler = openReconciler(harness, [], { ...harness.ferry, log })
+  for (let look = 1; look <= 2; look++) await reconciler.look()
+  const msg = 'A run was marked failed: its worker was lost.'
+  expect(lines).toEqual([expect.objectContaining({ level: 40, msg, run: expect.anything() })])
+  expect(JSON.stringify(lines)).toContain(`"${run}"`)
+  const { rows } = await pool.query('select status, error_code from ferry.sync_runs')
+  expect(rows).toEqual([{ status: 'failed', error_code: 'WorkerLost' }])
+})
+
+test.for(['sync', 'import'] as const)(
+  'after a failure of the queue %s, the next look tries whether it takes jobs again',
+  async name => {
+    await using harness = await openQueueHarness('postgres')
+    const asked: string[] = []
+    const outage = new Outage(pino({ level: 'silent' }), 'here')
+    const producerOf = (queue: string) => {
+      const scripted: Partial<AnyQueue> = {
+        waitUntilReady: async () => undefined as never,
+        async add(job) {
+          asked.push(`${queue} ${job}`)
+          return undefined as never
+        },
+        getBackend: () => ({ close: async () => {} }),
+      }
+      return new Producer<never>(queue, () => scripted as AnyQueue, outage)
+    }
+    const consumer = { processHere: () => {} }
+    const reconciler = new Reconciler(
+      harness.ferry,
+      new DueFinder({ ...harness.ferry, installedAt: new Date() }),
+      {
+        producers: { sync: producerOf('sync'), import: producerOf('import') },
+        consumers: { sync: consumer, import: consumer },
+      },
+      [],
+    )
+    outage.begins(`${name}: add`, new Error('away'))
+    for (let look = 1; look <= 2; look++) await reconciler.look()
+    expect(asked).toEqual([`${name} check`])
+  },
+)
