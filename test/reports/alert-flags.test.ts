@@ -107,7 +107,9 @@ describe('zone_of', () => {
     )
     const names = rows.map(row => row.name)
     const flagsOf = alertRuleFlags()
-    expect(names.filter(timezone => flagsOf({ cron_pattern: '* * * * *', timezone }))).toEqual([])
+    const isFlagged = (timezone: string) => flagsOf({ cron_pattern: '* * * * *', timezone }) !== undefined
+    // Of the others, Node and Postgres may have lists of different years.
+    expect(names.filter(name => !name.includes('/') && isFlagged(name))).toEqual([])
     const zones = await zoneOf(store, names)
     const renamed = names.filter((name, n) => zones[n] !== name).toSorted()
     expect(renamed).toEqual(['CET', 'EET', 'EST', 'HST', 'MET', 'MST', 'WET'])
