@@ -201,6 +201,10 @@ test('the metrics may ask for a token; nothing else does', async () => {
     const refused = await scrape(wrong)
     expect(refused).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer' } })
     expect(refused.text).not.toContain('a-token-of-the-metrics')
+    expect(refused.json).toEqual({
+      error:
+        'The metrics need a token: that of FERRY_METRICS_TOKEN, or the one that `ferry up` made. Send it as Authorization: Bearer TOKEN.',
+    })
   }
   expect((await scrape('Bearer a-token-of-the-metrics')).status).toBe(200)
   expect((await ask(`${http.address}/livez`)).status).toBe(200)

@@ -62,7 +62,7 @@ test('without the cookie or the token no door opens, on this machine either, and
   const refused = await ask(`${address}/imports?status=paused`, { headers: HTML })
   expect(refused).toMatchObject({
     status: 401,
-    headers: { 'www-authenticate': expect.stringMatching(/^Basic/) },
+    headers: { 'www-authenticate': 'Basic realm="Ferry", charset="UTF-8"' },
   })
   expect(refused.text).toContain('<code>console-token</code>')
   expect(refused.text).toContain('<a href="/imports?status=paused">open this page again</a>')

@@ -4,8 +4,10 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { createProxyTrust } from '#src/http/console/trusted-proxy.ts'
 import type { TrustedProxy } from '#src/model/settings.ts'
+import { ask, openTestHttp } from '../http-harness.ts'
 import {
   BOTH_TOKENS,
+  basic,
   bearing,
   hiddenFields,
   OPERATE_TOKEN,
@@ -69,6 +71,15 @@ test('the audit has the name that the proxy gives, and the decision of a form ne
     { actor: 'Zoë.Müller@example.com', action: 'pause', because: 'a test' },
   ])
   expect(harness.warned).toEqual([])
+})
+
+test('whom the proxy has signed in gets no cookie of the console, whatever else the browser sends', async () => {
+  await using http = await openTestHttp({ console: BOTH_TOKENS, proxy: PROXY })
+  const asked = (headers: Record<string, string>) => ask(`${http.address}/`, { headers })
+  const byToken = basic('anna', READ_TOKEN)
+  expect((await asked(byToken)).headers['set-cookie']).toHaveLength(1)
+  const named = await asked({ ...byToken, 'x-forwarded-user': 'anna' })
+  expect(named.headers['set-cookie']).toBeUndefined()
 })
 
 test('from any other address the header says nothing, whatever other headers say, and that is logged', async () => {
