@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync } from 'node:fs'
-import { chmod, rm, writeFile } from 'node:fs/promises'
+import { chmod, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -34,6 +34,14 @@ test('on a full disk doctor says so, and what only reads still does', async ({ s
   up.child.kill('SIGTERM')
   expect(await up.ended).toMatchObject({ code: 0 })
   expect(await findPostmaster(join(dataDir, 'postgres'))).toBeUndefined()
+})
+
+test('a data directory is made with all that it is in, and may be there already', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'ferry-deep-path-'))
+  onTestFinished(() => rm(parent, { recursive: true }))
+  const path = join(parent, 'of', 'one', 'data')
+  for (let time = 1; time <= 2; time++) expect(await makeDataDir(path)).toBe(await realpath(path))
+  expect((await stat(path)).isDirectory()).toBe(true)
 })
 
 test('a data directory where nothing can be created is refused at once', async () => {

@@ -100,6 +100,14 @@ async function openForgetfulPrograms() {
   return { directory, [Symbol.asyncDispose]: () => rm(home, { recursive: true }) }
 }
 
+/** Programs of a directory of their own: those that are named, from where they are. */
+async function openPrograms(programs: Readonly<Record<string, string>>) {
+  const home = await mkdtemp(join(tmpdir(), 'ferry-some-programs-'))
+  await chmod(home, 0o755)
+  for (const [name, path] of Object.entries(programs)) await symlink(path, join(home, name))
+  return { directory: home, [Symbol.asyncDispose]: () => rm(home, { recursive: true }) }
+}
+
 test.skipIf(!OTHER)(
   `data of another major version is left as it is, and moved by ferry embedded upgrade${WHY_NOT}`,
   async () => {
@@ -125,6 +133,19 @@ test.skipIf(!OTHER)(
     })
     expect(await readFile(control)).toEqual(before)
 
+    const { bin = '' } = OTHER ?? {}
+    const { postgres: ours } = await findBinaries()
+    for (const programs of [
+      { postgres: join(bin, 'postgres') }, // without a pg_dump
+      { postgres: ours, pg_dump: join(bin, 'pg_dump') },
+    ]) {
+      await using some = await openPrograms(programs)
+      const upgrading = upgradeEmbedded({ dataDir: place.dataDir, oldPrograms: some.directory, log })
+      await expect(upgrading).rejects.toThrow(
+        `The programs of Postgres ${OTHER?.major}, which made the database, are in none of: ${some.directory}.`,
+      )
+    }
+
     await using forgetful = await openForgetfulPrograms()
     await expect(
       upgradeEmbedded({ dataDir: place.dataDir, oldPrograms: forgetful.directory, log }),
@@ -137,6 +158,10 @@ test.skipIf(!OTHER)(
     expect(jsonLines(upgraded)).toEqual([{ from: OTHER?.major, to: OURS, rows: expect.any(Number), kept }])
     expect(await readFile(join(filesIn(kept).data, 'PG_VERSION'), 'utf8')).toBe(`${OTHER?.major}\n`)
     expect(await readFile(join(filesIn(home).data, 'PG_VERSION'), 'utf8')).toBe(`${OURS}\n`)
+    const [portBefore, portNow] = await Promise.all(
+      [kept, home].map(place => readFile(filesIn(place).port, 'utf8')),
+    )
+    expect(portNow).toBe(portBefore)
     for (const file of ['dump', 'pgpass', 'roles.sql'])
       await expect(stat(join(home, file))).rejects.toThrow('ENOENT')
 

@@ -2,7 +2,10 @@ import { existsSync, mkdtempSync, readdirSync } from 'node:fs'
 import { chmod, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Client } from 'pg'
+import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
+import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
 import { findPostmaster } from '#src/embedded/server.ts'
 import { jsonLines, runFerry } from '#test/cli/run-ferry.ts'
 
@@ -61,4 +64,21 @@ test('the demo brings everything up, shows it, leaves nothing running, and can b
   const kept = await runFerry(['runs', 'list', '--json'], { FERRY_DATA_DIR: join(dataDir, 'demo') })
   expect(jsonLines(kept)).toHaveLength(4)
   expect(existsSync(join(dataDir, 'demo', 'sandbox.json'))).toBe(false)
+
+  // Whoever looks at it keeps it.
+  await using postgres = await openEmbeddedPostgres({
+    dataDir: join(dataDir, 'demo'),
+    log: pino({ level: 'silent' }),
+  })
+  const client = new Client(postgres.url)
+  await client.connect()
+  try {
+    expect(await runFerry(['demo'], env)).toMatchObject({
+      code: 1,
+      stderr: "ferry: another program is connected to the demo's database; stop it first\n",
+    })
+    expect((await client.query('select from ferry.sync_runs')).rowCount).toBe(4)
+  } finally {
+    await client.end()
+  }
 })
