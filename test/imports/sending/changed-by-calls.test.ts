@@ -263,3 +263,14 @@ test('all that the start of an import changes that is to hold what others may ha
     'imports 2: status "queued" → "paused", pause_code null → "UncertainElsewhere", started_at null → a time, rests_since null → a time, pause_message null → "Import 1 may have sent 2 rows of it; the outcome is unknown.", pause_what_to_do null → "Check whether they arrived, record it with `ferry imports resolve 1 --as sent` (or `--as resend`), then resume."',
   ])
 })
+
+test('nothing changes with the start of an import while a call of another one of its page is under way', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await using worker = await openScriptedWorker(pool, await stageRows(pool, { rows: 2 }))
+  await worker.claim()
+  const id = await stageRows(pool, { rows: 2 })
+  const elsewhere = await stageRows(pool, { rows: 2, pageId: 7n })
+  expect(await changedBy(pool, () => start(store, id))).toEqual(['null'])
+  expect(await start(store, elsewhere)).toMatchObject({ status: 'running' })
+})

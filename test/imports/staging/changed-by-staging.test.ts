@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ImportOptions } from '#src/imports/staging/options.ts'
 import { dryRun, stageImport } from '#src/imports/staging/stage.ts'
 import type { StagingReport } from '#src/imports/staging/staging-report.ts'
+import { putBatches } from '#test/support/batches.ts'
 import { changedBy } from '#test/support/changed-rows.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { NEVER, OPTIONS } from '../options.ts'
@@ -152,5 +153,21 @@ test('a staging stores every row in its place, with all that is known of it', as
     `+ import_rejects 2 13: raw "eve@example.com;yes;;xx;true;", column "Locale", origin "file", reason "not a locale", message "${LOCALE}"`,
     '+ import_rejects 2 14: raw "fay@example.com;yes", origin "file", reason "number of fields", message "the line has 2 fields, the header has 6"',
     '+ imports 2: file "people.csv", read 12, sent 0, method "email", status "staging", account "default", batched 0, batches 0, columns ["Email","All","Components","Locale","Confirmed","Note"], options {"all":false,"map":{"all":"All","locale":"Locale"},"file":{"format":"csv","delimiter":";","compression":"none"},"from":"instatus","suppress":"suppress.csv","mapLocale":{"de":"de-AT"},"components":"components.csv","defaultLocale":"en-US","lenientAddresses":true}, page_id 7, accepted 0, failures 0, rejected 5, requests 0, duplicate 1, last_line 14, rested_ms 0, staged_at a time, uncertain 0, batch_rows 2, batched_to 0, created_at a time, first_rows 1, recipients 4, suppressed 2, unaccepted 0, max_rejects 0, on_uncertain "hold", update_existing true, already_imported 0, rejected_by_platform 0',
+  ])
+})
+
+test('a row that was rejected after a single uncertain outcome may have been sent', async () => {
+  await using other = await openStagingHarness()
+  const { pool } = other.store
+  const id = await stageRows(pool, { pageId: OPTIONS.pageId, rows: 1, status: 'cancelled' })
+  const [batch] = await putBatches(pool, id, [{ state: 'rejected', resends: 1 }])
+  await pool.query(
+    `insert into ferry.import_rejects (import_id, line, origin, reason, message, recipient_hash, batch_id)
+     select import_id, line, 'platform', 'r', 'm', recipient_hash, $2 from ferry.import_recipients where import_id = $1`,
+    [id, batch],
+  )
+  expect((await other.stage('email\np2@example.com\n')).warnings).toEqual([
+    '1 of these recipients may have been sent by import 1; the outcome is unknown. This import sends them again and counts ' +
+      'them as resent.',
   ])
 })

@@ -73,9 +73,7 @@ test('only the first 1,000 different values are counted, so that a column of non
 })
 
 test('what stands behind a language and is no part of a locale may be a person, and is not named', async () => {
-  const { warnings } = await harness.dryRun(
-    'email,locale\na@example.com,de-x-adalovelace\nb@example.com,de\n',
-  )
+  const { warnings } = await harness.dryRun('email,locale\na@example.com,de-x-lovelace\nb@example.com,de\n')
   expect(warnings.join()).toContain('de (1 row)')
   expect(warnings.join()).not.toContain('lovelace')
 })

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { PRESET_NAMES, type PresetName } from '#src/imports/staging/presets/presets.ts'
+import { fieldsOf } from '#src/imports/staging/file/header.ts'
+import { PRESET_NAMES, PRESETS, type PresetName } from '#src/imports/staging/presets/presets.ts'
 import { openStagingHarness, type StagingHarness } from './staging-harness.ts'
 
 let harness: StagingHarness
@@ -166,4 +167,77 @@ test('a warning about components names one of them, never what may be a person',
   expect(await warningOf('ben@example.com|c1', 'c2')).toMatch(
     /^2 rows name components of Instatus \(such as c1\), which/,
   )
+})
+
+const ALL = 'all: all, subscribe all, all components'
+const LOCALE = 'locale: locale, language, lang'
+const IDS = 'component_ids: components, component_ids'
+
+test.for<[PresetName, object, readonly string[]]>([
+  [
+    'statuspage',
+    { product: 'Atlassian Statuspage' },
+    [
+      'recipient, required: email, recipient, email address, address',
+      ALL,
+      IDS,
+      LOCALE,
+      'mode: mode, type, subscriber type',
+      'state: state, status',
+      'quarantined_at: quarantined_at',
+      'purge_at: purge_at',
+    ],
+  ],
+  [
+    'instatus',
+    { product: 'Instatus' },
+    [
+      'recipient, required: email, recipient',
+      ALL,
+      IDS,
+      'locale: locale',
+      'confirmed, required: confirmed',
+      'approved: approved',
+      ...['phone', 'webhook', 'slack', 'discord', 'microsoftTeamsWebhook', 'googleChatWebhook'].map(
+        one => `${one}: ${one}`,
+      ),
+    ],
+  ],
+  [
+    'betterstack',
+    { product: 'Better Stack', inside: 'attributes', emptyListIsAll: true },
+    [
+      'recipient, required: email, recipient, attributes.email',
+      ALL,
+      'component_ids: status_page_resource_ids, component_ids, attributes.status_page_resource_ids',
+      LOCALE,
+      'confirmed_at, required: confirmed_at, attributes.confirmed_at',
+    ],
+  ],
+  [
+    'cachet',
+    { product: 'Cachet', componentKey: 'component_id' },
+    [
+      'recipient, required: email, recipient',
+      'all: global, all',
+      'component_ids: subscriptions, components, component_ids',
+      LOCALE,
+      'verified_at, required: verified_at, email_verified_at',
+      'deleted_at: deleted_at',
+      'phone_number: phone_number',
+      'slack_webhook_url: slack_webhook_url',
+    ],
+  ],
+  [
+    'platform',
+    { product: 'the platform itself' },
+    ['recipient, required: recipient', 'all: subscribe all, all', IDS, 'locale: locale', 'method: method'],
+  ],
+])('every name that a column of %s may have is known, the first one first', ([name, product, fields]) => {
+  const preset = PRESETS[name]
+  const found = fieldsOf(preset, {}).map(
+    field => `${field.name}${field.required ? ', required' : ''}: ${field.columns.join(', ')}`,
+  )
+  expect(found).toEqual(fields)
+  expect(preset).toMatchObject(product)
 })
