@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { declaredJson } from '#src/platform/declared.ts'
 import { stringifyLossless } from '#src/platform/lossless-json.ts'
 import { readListing } from '#src/platform/read-listing.ts'
 import { parseRow, type RowKind } from '#src/platform/read-rows.ts'
@@ -252,4 +253,14 @@ test('a row that is not UTF-8 is set aside: its text would be altered, and two o
     expect(parseRow(ALERT_RULES, text)).toMatchObject({ id, reason: 'the row is not UTF-8', raw: { id } })
   }
   expect(parseRow(ALERT_RULES, Buffer.from(rule.replaceAll('#', '\ufffd')))).toMatchObject({ row: { id } })
+})
+
+test('of a row that is set aside, numbers within 64 bits are kept with every digit', () => {
+  const declared = { fields: new Set(['id', 'n']), nested: new Map() }
+  const most = 2n ** 64n - 1n
+  expect(declaredJson(declared, { id: most, n: -most })).toBe(`{"id":${most},"n":-${most}}`)
+  const beyond = '(number, not kept)'
+  expect(declaredJson(declared, { id: most + 1n, n: -most - 1n })).toBe(
+    JSON.stringify({ id: beyond, n: beyond }),
+  )
 })
