@@ -28,7 +28,6 @@ const NEVER_ONE: Readonly<Record<string, string>> = {
   'src/http/console/now/verdict.ts: decisions decisions': 'a full list',
   'src/http/console/page.ts: issue.maximum characters': 'a constant',
   'src/imports/reporting/verify-batches.ts: batch(row) has lines': 'no number',
-  "src/imports/staging/warnings.ts: withComponents === 1 ? 'names' : 'name' components": 'no number',
   'src/inventory/history/compare-page.ts: pageOf(resource) as rows': 'SQL',
   'src/inventory/verify/history.ts: resource runs': 'no number',
   'src/platform/call-warnings.ts: this.#expiredInARow permits': 'every tenth',
