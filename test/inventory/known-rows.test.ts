@@ -170,6 +170,13 @@ test('only so many rows are known: the inventory that was synced longest ago is 
   expect(await sync(LISTED, { account: 'three' })).toMatchObject({ parsed: 0 })
   expect(await sync(reversed, { account: 'two' })).toMatchObject({ parsed: 20 })
 
+  const exactly = startWorker(harness, 40)
+  for (const account of ['one', 'two']) await exactly(LISTED, { account })
+  for (const account of ['one', 'two'])
+    expect(await exactly(reversed, { account })).toMatchObject({ parsed: 0 })
+  const one = startWorker(harness, 20)
+  await one(reversed)
+  expect(await one(LISTED)).toMatchObject({ parsed: 0 })
   const none = startWorker(harness, 19)
   for (const rows of [LISTED, reversed]) expect(await none(rows)).toMatchObject({ parsed: 20 })
 })
