@@ -191,3 +191,31 @@ test('the use of a limit is that of its fullest window, and it is closed until a
   const [now] = await loadLimitUse(store.pool, LIMITS)
   expect(now?.used).toBe(1)
 })
+
+test('reports see each call once, with its own limit, and no key of a limit', async () => {
+  await using store = await openTestStore()
+  for (const [key, operation, perMinute] of [
+    ['a', OPERATION, 60],
+    ['a', 'list-alert-rules', 120],
+    ['b', OPERATION, 30],
+  ])
+    await store.pool.query(
+      'insert into ferry.platform_limits (limit_key, operation, calls_per_minute) values ($1, $2, $3)',
+      [key, operation, perMinute],
+    )
+  await call(store, { key: 'a', startedAgoMs: 3_000, tookMs: 10 })
+  await call(store, { key: 'a', operation: 'list-alert-rules', startedAgoMs: 2_000, tookMs: 10 })
+  await call(store, { key: 'b', startedAgoMs: 1_000, tookMs: null })
+  await store.pool.query('update ferry.platform_calls set http_status = 200, batch_id = 7 where id = 2')
+  const { rows } = await store.pool.query(
+    `select to_jsonb(v) - '{limit_id}'::text[] as seen, to_jsonb(c) as call, l.limit_key || ' ' || l.operation as limit
+     from ferry_internal.limited_calls v join ferry.platform_calls c on c.id = v.id
+     join ferry.platform_limits l on l.id = v.limit_id order by v.id`,
+  )
+  expect(rows.map(({ limit }) => limit)).toEqual([`a ${OPERATION}`, 'a list-alert-rules', `b ${OPERATION}`])
+  for (const [n, { seen, call: whole }] of rows.entries()) {
+    const { id, account, operation, started, counted_by, finished, http_status, batch_id } = whole
+    const known = { id, account, operation, started, counted_by, finished, http_status, batch_id }
+    expect(seen).toEqual({ ...known, calls_per_minute: [60, 120, 30][n] })
+  }
+})

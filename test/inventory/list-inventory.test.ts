@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { loadFiringPage } from '#src/inventory/history/firing-page.ts'
 import { listFirings, listInventory } from '#src/inventory/history/list-inventory.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { insertFiring, insertRuleVersion } from '#test/support/versions.ts'
@@ -11,6 +12,28 @@ test('the firings of a rule are those of its account, and none of another that h
   expect(await listFirings(store.pool, { account: 'a', id: '1' }, undefined, 10)).toEqual([
     { account: 'a', began: new Date(began), ended: new Date(between) },
   ])
+})
+
+test('a page of firings has those of one rule of one account, the newest first, before a moment or from it on', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const at = (day: number) => `2026-11-0${day}T00:00:00.000000Z`
+  for (const day of [1, 3, 5]) await insertFiring(pool, { from: at(day), to: at(day + 1) })
+  await insertFiring(pool, { from: at(7) })
+  await insertFiring(pool, { account: 'b', from: at(4) })
+  await insertFiring(pool, { id: '2', from: at(4) })
+  const rule = { account: 'a', id: '1' }
+  const firing = (day: number, ended: string | null = at(day + 1)) => ({
+    began: new Date(at(day)),
+    ended: ended && new Date(ended),
+    key: at(day),
+  })
+  const all = [firing(7, null), firing(5), firing(3), firing(1)]
+  expect(await loadFiringPage(pool, rule, null, 9)).toEqual(all)
+  expect(await loadFiringPage(pool, rule, null, 2)).toEqual(all.slice(0, 2))
+  expect(await loadFiringPage(pool, rule, { at: at(5), isIncluded: true }, 9)).toEqual(all.slice(1))
+  expect(await loadFiringPage(pool, rule, { at: at(5), isIncluded: false }, 9)).toEqual(all.slice(2))
+  expect(await loadFiringPage(pool, { ...rule, account: 'c' }, null, 9)).toEqual([])
 })
 
 test('a rule with the labels that are asked for is found, whatever other labels it has', async () => {
