@@ -10,9 +10,9 @@ import { openTestStore } from '#test/support/store.ts'
 const HOUR = 3_600_000
 const READ_HOURS_AGO = [10, 8, 6, 4, 2, 0]
 
-async function setup(beforeHours: number, hours: number) {
+async function setup(beforeHours: number, hours: number, readHoursAgo = READ_HOURS_AGO) {
   const store = await openTestStore()
-  for (const ago of READ_HOURS_AGO) {
+  for (const ago of readHoursAgo) {
     await store.pool.query(
       `update ferry.sync_runs set started_at = now() - $2::interval, applied_at = now() - $2::interval,
          finished_at = now() - $2::interval where id = $1`,
@@ -76,3 +76,28 @@ test('from its change on a shorter freshness target holds, for what was read bef
   expect(others).toEqual([3, 1].map(ago => [ago, ago - 1]))
   expect(await blind(store.pool)).toEqual([4, 2, 0])
 })
+
+test.each([
+  [20, 'until then', [[9, 8]]],
+  [
+    9,
+    'until then, and again once the longer one has passed',
+    [
+      [9, 8],
+      [1, 0],
+    ],
+  ],
+  [2, 'on, as by the longer one', [[9, 0]]],
+] as const)(
+  'what was late when its freshness target, one hour, became %i hours is late %s',
+  async (longer, _, spans) => {
+    await using store = await setup(1, longer, [10])
+    await store.pool.query(
+      `update ferry.freshness_targets set target_changed_at = now() - interval '8 hours'`,
+    )
+    expect(await late(store.pool)).toEqual(spans)
+    const { rows } = await store.pool.query(`select state = 'late' as "isLate" from ferry.freshness`)
+    expect(rows).toEqual([{ isLate: spans.at(-1)?.[1] === 0 }])
+    expect(await lateMinutes(store.pool)).toBe(spans.reduce((sum, [from, to]) => sum + 60 * (from - to), 0))
+  },
+)

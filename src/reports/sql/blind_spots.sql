@@ -8,7 +8,7 @@ RETURNS TABLE (
 ) LANGUAGE sql STABLE SET jit = off AS $$
   SELECT i.account, i.inventory, g.at, g.next_at, coalesce(g.next_at, now()) - g.at,
     -- What a run has read is there once it has finished: until then the gap before it lasts.
-    greatest(g.old_at, g.finished_at), g.next_finished_at,
+    greatest(g.old_at, g.finished_at), nullif(least(g.next_finished_at, g.old_until), 'infinity'),
     l.error_code
   FROM (
     SELECT n.account, n.inventory, p.target, p.target_before, p.target_changed_at, p.folders, k.known_from, s.since, coalesce(
@@ -38,7 +38,7 @@ RETURNS TABLE (
        ORDER BY e.id DESC LIMIT 1), 0) AS id
   ) e
   CROSS JOIN LATERAL (
-    SELECT o.*, t.old_at FROM (
+    SELECT o.*, t.old_at, t.old_until FROM (
       SELECT c.id, CASE WHEN lead(c.id) OVER w IS NULL THEN c.at ELSE greatest(c.at, i.known_from) END AS at, c.finished_at,
         lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
       FROM (
@@ -51,12 +51,12 @@ RETURNS TABLE (
       ) c
       WINDOW w AS (ORDER BY c.id)
     ) o
-    -- By the target of then, and from a change of it on by the new one.
-    CROSS JOIN LATERAL (
-      SELECT CASE WHEN o.at + i.target_before < i.target_changed_at THEN o.at + i.target_before
-        ELSE greatest(o.at + i.target, i.target_changed_at) END AS old_at
-    ) t
-    WHERE coalesce(o.next_finished_at, now()) > greatest(t.old_at, i.since)
+    -- By the target of then, and from a change of it on by the new one: a longer one may end what was late, until it has passed too.
+    CROSS JOIN LATERAL (VALUES
+      (CASE WHEN o.at + i.target > i.target_changed_at THEN greatest(o.at + i.target_before, o.finished_at) END, i.target_changed_at),
+      (CASE WHEN o.at + i.target > i.target_changed_at THEN o.at + i.target ELSE least(o.at + i.target_before, i.target_changed_at) END, 'infinity')
+    ) t (old_at, old_until)
+    WHERE t.old_at < t.old_until AND least(coalesce(o.next_finished_at, now()), t.old_until) > greatest(t.old_at, i.since)
   ) g
   LEFT JOIN LATERAL (
     SELECT r.error_code FROM ferry.sync_runs r
@@ -64,7 +64,7 @@ RETURNS TABLE (
       AND r.status IN ('failed', 'partial')
     ORDER BY r.id DESC LIMIT 1
   ) l ON true
-  ORDER BY g.at DESC, i.account, i.inventory
+  ORDER BY g.at DESC, g.old_at DESC, i.account, i.inventory
 $$;
 
 COMMENT ON FUNCTION ferry.blind_spots IS 'Times in which no complete listing was read for longer than the freshness target, latest first: account, inventory, from (the last complete listing before it, or the instant up to which runs were removed), to (the next one; null if there is none yet), lasted, late_from and fresh_again_at (between them the data was older than its freshness target), error_code (of the last run in it that failed). Since: 7 days ago by default.';
