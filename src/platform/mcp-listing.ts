@@ -63,6 +63,7 @@ export async function* listMcpServers(
     }
     if (!confirmed && n < MAX_PASSES && !(pass.status === 'incomplete' && pass.isHopeless)) {
       prepared ??= prepare(fetched.pages)
+      prepared.catch(() => {}) // thrown where it is awaited
       continue
     }
     await prepared
