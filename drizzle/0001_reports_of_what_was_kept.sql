@@ -23,9 +23,9 @@ COMMENT ON COLUMN ferry.history.starts_at IS 'Versions and firings that ended be
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.history.runs_start_at IS 'Runs that changed nothing and finished before may have been removed: reports look no farther back for what was not read. Null if none have been.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.freshness_targets.target_before IS 'How old the data might be before the last change of target. Null if that was never changed.';
+COMMENT ON COLUMN ferry.freshness_targets.target_before IS 'How old the data might be before the last change of target; changes within a day count as one. Null if it was never changed.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.freshness_targets.target_changed_at IS 'Since when target is as it is: reports judge the time before by target_before.';
+COMMENT ON COLUMN ferry.freshness_targets.target_changed_at IS 'When target was changed last, or first within that day: reports judge the time before by target_before.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.nightly_cron IS 'FERRY_NIGHTLY_CRON: when a night is due, in this time zone. Null if no worker has said it.';
 --> statement-breakpoint

@@ -2,8 +2,8 @@ COMMENT ON TABLE ferry.freshness_targets IS 'How old the data of each inventory 
 COMMENT ON COLUMN ferry.freshness_targets.account IS 'The account, by its name in the settings.';
 COMMENT ON COLUMN ferry.freshness_targets.resource IS 'alert-rules or mcp-servers.';
 COMMENT ON COLUMN ferry.freshness_targets.target IS 'How old the data may be: three poll intervals; for MCP servers that are not polled, the interval of the nightly schedule and one hour.';
-COMMENT ON COLUMN ferry.freshness_targets.target_before IS 'How old the data might be before the last change of target. Null if that was never changed.';
-COMMENT ON COLUMN ferry.freshness_targets.target_changed_at IS 'Since when target is as it is: reports judge the time before by target_before.';
+COMMENT ON COLUMN ferry.freshness_targets.target_before IS 'How old the data might be before the last change of target; changes within a day count as one. Null if it was never changed.';
+COMMENT ON COLUMN ferry.freshness_targets.target_changed_at IS 'When target was changed last, or first within that day: reports judge the time before by target_before.';
 COMMENT ON COLUMN ferry.freshness_targets.schedule IS 'The schedule that keeps the data within the target.';
 COMMENT ON COLUMN ferry.freshness_targets.night IS 'After this time without a snapshot a night is missed: the interval of the nightly schedule and one hour.';
 COMMENT ON COLUMN ferry.freshness_targets.timezone IS 'The time zone in which nights are counted (FERRY_TIMEZONE).';

@@ -48,6 +48,8 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
   const { account, resource, target, target_before, target_changed_at } = freshnessTargets
   const { folders, target_since, nightly_cron, night_since, timezone } = freshnessTargets
   const excluded = (column: string) => sql.raw(`excluded.${column}`)
+  // Changes within a day count as one: a setting that was tried, or workers with different ones, are no target of the past.
+  const stays = sql`(excluded.target = ${target} or ${target_changed_at} > clock_timestamp() - interval '1 day')`
   const firstNights = JSON.stringify(await firstNightsOf(pool, targets))
   await drizzleOf(pool)
     .insert(freshnessTargets)
@@ -79,8 +81,8 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
         folders: excluded('folders'),
         runs_kept: excluded('runs_kept'),
         // What was on time before the change is not late by the new target.
-        target_before: sql`case when excluded.target = ${target} then ${target_before} else ${target} end`,
-        target_changed_at: sql`case when excluded.target = ${target} then ${target_changed_at} else clock_timestamp() end`,
+        target_before: sql`case when ${stays} then ${target_before} else ${target} end`,
+        target_changed_at: sql`case when ${stays} then ${target_changed_at} else clock_timestamp() end`,
         // Other folders must be read first: nothing can be late before there was time for it.
         target_since: sql`case when excluded.folders = ${folders} then ${target_since} else clock_timestamp() end`,
         // The first night that is due then: one that was due at other times was not missed. An earlier version does not say at which.

@@ -101,3 +101,16 @@ test.each([
     expect(await lateMinutes(store.pool)).toBe(spans.reduce((sum, [from, to]) => sum + 60 * (from - to), 0))
   },
 )
+
+test('a freshness target that is tried for less than a day is not that of the time before', async () => {
+  await using store = await setup(3, 1)
+  await saveFreshnessTargets(store.pool, [{ ...FRESHNESS_TARGET, targetMs: 3 * HOUR }])
+  expect(await late(store.pool)).toEqual([])
+  expect(await blind(store.pool)).toEqual([])
+  await store.pool.query(`update ferry.freshness_targets set target_changed_at = now() - interval '25 hours'`)
+  await saveFreshnessTargets(store.pool, [{ ...FRESHNESS_TARGET, targetMs: HOUR }])
+  const { rows } = await store.pool.query(
+    `select target_before = '3 hours' and target_changed_at > now() - interval '1 hour' as "isAnother" from ferry.freshness_targets`,
+  )
+  expect(rows).toEqual([{ isAnother: true }])
+})
