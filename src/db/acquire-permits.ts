@@ -52,7 +52,8 @@ export async function acquirePermits(
 /**
  * Asks for one call after the other until one has to wait. The first takes the locks of the limit and of its accounts, which
  * are held until all are asked, and asks what counts elsewhere and which database this is: to ask that again for each of fifty
- * pages took 30 ms. Each sees the calls recorded before it, because every statement of a volatile function has its own snapshot.
+ * pages took 30 ms. Each is a call of its own, because its arguments depend on `n`, and sees those recorded before it, because
+ * every statement of a volatile function has its own snapshot.
  */
 const ACQUIRE_PERMITS = `
   with recursive asked as (

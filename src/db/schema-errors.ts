@@ -45,7 +45,7 @@ export class SchemaLeftOver extends Error {
     'drop schema if exists ferry, ferry_internal cascade;'
   constructor(object: string) {
     super(
-      `The schema ferry_internal of this database still has ${object}, but the schema ferry has no tables: it was dropped alone. ` +
+      `The schema ferry_internal of this database still has ${object}, but the schema ferry has no tables, as if it had been dropped alone. ` +
         'Nothing was read or written.',
     )
   }

@@ -89,7 +89,7 @@ test('a server and a database are described as they are for the role that asks',
     isSuperuser,
     lockers: [quotedRole],
   })
-  await store.pool.query(`create schema ferry_queue authorization ${role}`)
+  await store.pool.query(`grant ${role} to current_user; create schema ferry_queue authorization ${role}`)
   await store.pool.query('grant create on schema public to public')
   const database = new URL(store.url).pathname.slice(1)
   await store.pool.query(`alter database ${database} set default_transaction_isolation = 'serializable'`)

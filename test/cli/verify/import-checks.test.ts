@@ -1,11 +1,12 @@
-import type { PoolClient } from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Pool, type PoolClient } from 'pg'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { type Check, findBroken } from '#src/db/verify.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
 import { BATCH_CHECKS } from '#src/imports/reporting/verify-batches.ts'
 import { DECISION_CHECKS } from '#src/imports/reporting/verify-decisions.ts'
 import { ROW_CHECKS } from '#src/imports/reporting/verify-rows.ts'
 import { ADA } from '#test/support/acted-by.ts'
+import { withDatabase } from '#test/support/database.ts'
 import { LOST, openScriptedWorker } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
@@ -31,9 +32,12 @@ beforeAll(async () => {
 })
 afterAll(() => store[Symbol.asyncDispose]())
 
-/** What is found after a damage, which is undone. */
+/** What is found after a damage, which is undone. Only a superuser can do some of them. */
 async function foundAfter(damage: string): Promise<string[]> {
-  const client = await store.pool.connect()
+  const superuser = new Pool({
+    connectionString: withDatabase(inject('database').superuserUrl, new URL(store.url).pathname.slice(1)),
+  })
+  const client = await superuser.connect()
   try {
     await client.query('begin')
     await client.query(damage)
@@ -41,6 +45,7 @@ async function foundAfter(damage: string): Promise<string[]> {
   } finally {
     await client.query('rollback')
     client.release()
+    await superuser.end()
   }
 }
 

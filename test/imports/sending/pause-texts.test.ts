@@ -20,32 +20,36 @@ const LAST = {
   whatToDo: 'Do this.',
 }
 const ANSWER = 'The platform answered BadRequest (HTTP 400).'
-const CHECK = 'Check the status page, the method and the values that the message names.'
+const CHECK = 'Check --page, the method and the values that the message names.'
+const WRONG = 'If the page is wrong, cancel the import and import the file again with the right page.'
 const MANY = `The platform refused many calls in a row, so the fault may not be in a row of the file. The last answer: ${ANSWER}`
 
 const PLATFORM = [ANSWER, 'Do this.'] as const
 const PAGE = [
   ANSWER,
-  'Check --page. No row was rejected because of this. If the page is wrong, cancel the import and import the file again ' +
-    'with the right page. If the page was missing, resume once it is there.',
+  `Check --page. No row was rejected because of this. ${WRONG} If the page was missing, resume once it is there.`,
 ] as const
 const FAILURES = [`10 calls in a row failed. The last answer: ${ANSWER}`, 'Do this.'] as const
 const SUSPECTS = [
   'Only rows are left that the platform refused, each of them sent alone. As no call after that was accepted, the fault may ' +
     `not be in these rows. The last answer: ${ANSWER}`,
-  `${CHECK} No row was rejected because of this. Then resume: rows that are refused again with the same code are rejected.`,
+  `${CHECK} No row was rejected because of this. ${WRONG} Else resume: rows that are refused again with the same code are rejected.`,
 ] as const
 
 test.each<[PauseCause, number, readonly [message: string, whatToDo: string]]>([
   ['platform', 0, PLATFORM],
   ['page', 0, PAGE],
   ['failures', 0, FAILURES],
-  ['unaccepted', 0, [MANY, `${CHECK} No row was rejected because of this. Then resume.`]],
-  ['unaccepted', 1, [MANY, `${CHECK} Check whether the row rejected so far is really wrong. Then resume.`]],
+  ['unaccepted', 0, [MANY, `${CHECK} No row was rejected because of this. ${WRONG} Else resume.`]],
+  [
+    'unaccepted',
+    1,
+    [MANY, `${CHECK} Check whether the row rejected so far is really wrong. ${WRONG} Else resume.`],
+  ],
   [
     'unaccepted',
     2,
-    [MANY, `${CHECK} Check whether the 2 rows rejected so far are really wrong. Then resume.`],
+    [MANY, `${CHECK} Check whether the 2 rows rejected so far are really wrong. ${WRONG} Else resume.`],
   ],
   ['suspects', 0, SUSPECTS],
 ])(
