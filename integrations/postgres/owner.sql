@@ -7,6 +7,9 @@
 create role ferry login createrole password :'password';
 create database ferry owner ferry;
 
+-- Most of what a sync with few changes writes ahead are whole pages; compressed they are less than half.
+alter database ferry set wal_compression = on;
+
 -- Anybody could hold the advisory locks that the queue in Postgres needs, as long as he likes. Here only Ferry takes such locks.
 \connect ferry
 select format('revoke execute on function %1$s from public; grant execute on function %1$s to ferry', oid::regprocedure)

@@ -35,6 +35,7 @@ test.skipIf(!hasPsql)(
     expect(await migrate(url.href)).toBeGreaterThan(0)
     await migrateQueue({ databaseUrl: url.href, redisUrl: null })
     expect(await ask(url.href, `select current_setting('is_superuser')`)).toBe('off')
+    expect(await ask(url.href, `select current_setting('wal_compression')`)).toBe('pglz')
     await ask(url.href, `create role grafana login password 'x'`)
     const reader = Object.assign(new URL(url.href), { username: 'grafana', password: 'x' }).href
     await expect(ask(reader, 'select pg_try_advisory_lock(1)')).rejects.toMatchObject({ code: '42501' })
@@ -52,7 +53,7 @@ test('the compose file gives that file to Postgres, and names its role', () => {
 test('for a Postgres of their own, operators get the same statements', () => {
   const section = sectionOf(readPage('docs/operators.md'), 'The role that Ferry works as')
   const blocks = blocksOf(section, 'sql').map(block => block.trim())
-  expect(blocks).toHaveLength(2)
+  expect(blocks).toHaveLength(3)
   // They give the role its password with psql.
   for (const block of blocks) expect(file.replace(` password :'password'`, '')).toContain(block)
 })
