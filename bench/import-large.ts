@@ -116,7 +116,8 @@ function watch(pool: Pool) {
     async query(text: string, values?: unknown[]) {
       const startedAtMs = performance.now()
       const result = await pool.query(text, values)
-      if (String(text).includes('ferry_internal.claim_batch')) claimsMs.push(performance.now() - startedAtMs)
+      if (String(text).includes('ferry_internal.claim_next_batch'))
+        claimsMs.push(performance.now() - startedAtMs)
       return result
     },
   }

@@ -31,8 +31,6 @@ COMMENT ON COLUMN ferry.freshness_targets.nightly_cron IS 'FERRY_NIGHTLY_CRON: w
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.night_since IS 'The first time at which a night is due so, if another time was set before: nights before it do not count as missed.';
 --> statement-breakpoint
-DROP FUNCTION ferry_internal.acquire_permit(text,text,text,bigint,integer[],integer[],integer,bigint,text,double precision), ferry_internal.claim_batch(bigint,text,uuid,uuid,boolean,text,integer[],integer[],integer,integer,integer,integer,integer,integer,integer,bigint,text,double precision);
---> statement-breakpoint
 -- Records one more call in the call log, or says how long to wait, as record_call.sql has it. Until the transaction ends, its
 -- caller may record more calls with that function alone.
 --
@@ -46,7 +44,7 @@ DROP FUNCTION ferry_internal.acquire_permit(text,text,text,bigint,integer[],inte
 --
 -- `is_unknown`: this is not the database that Ferry knew, so its call log may lack calls; none is recorded. Three
 -- parameters are those of is_known_database.sql.
-CREATE OR REPLACE FUNCTION ferry_internal.acquire_permit(
+CREATE OR REPLACE FUNCTION ferry_internal.acquire_call_permit(
   p_limit_key text, p_operation text, p_account text, p_run_id bigint,
   p_max_calls int[], p_window_ms int[], p_arrival_bound_ms int,
   p_own_call bigint DEFAULT NULL, p_own_request_id text DEFAULT NULL, p_own_age_ms double precision DEFAULT NULL,
@@ -85,7 +83,23 @@ BEGIN
     p_limit_key, p_operation, p_account, p_run_id, p_max_calls, p_window_ms, p_arrival_bound_ms, v_free_at) c;
 END $$;
 
-COMMENT ON FUNCTION ferry_internal.acquire_permit IS 'Lets one more call through and records it in the call log, or says how long to wait. For Ferry itself.';
+COMMENT ON FUNCTION ferry_internal.acquire_call_permit IS 'Lets one more call through and records it in the call log, or says how long to wait. For Ferry itself.';
+--> statement-breakpoint
+-- For workers of 0.2.0: acquire_call_permit without what they do not say. It stays where it is while they run, for they may be
+-- waiting in it while the database is migrated, and call it again in the same statement.
+CREATE OR REPLACE FUNCTION ferry_internal.acquire_permit(
+  p_limit_key text, p_operation text, p_account text, p_run_id bigint,
+  p_max_calls int[], p_window_ms int[], p_arrival_bound_ms int,
+  p_own_call bigint DEFAULT NULL, p_own_request_id text DEFAULT NULL, p_own_age_ms double precision DEFAULT NULL,
+  OUT call_id bigint, OUT wait_ms double precision, OUT poll_soon boolean, OUT is_unknown boolean
+) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  SELECT p.* INTO call_id, wait_ms, poll_soon, is_unknown FROM ferry_internal.acquire_call_permit(
+    p_limit_key, p_operation, p_account, p_run_id, p_max_calls, p_window_ms, p_arrival_bound_ms,
+    p_own_call, p_own_request_id, p_own_age_ms) p;
+END $$;
+
+COMMENT ON FUNCTION ferry_internal.acquire_permit IS 'What acquire_call_permit was until 0.2.0. For Ferry itself.';
 --> statement-breakpoint
 -- For each other key of an operation: until when calls of these accounts count that other settings recorded under it; null if there
 -- are none. A `limitGroup` that was just set or changed, or another process that does not know all accounts, counts apart, but
@@ -112,7 +126,7 @@ COMMENT ON FUNCTION ferry_internal.counted_elsewhere IS 'Until when calls count 
 -- or wait_ms. `poll_soon` is true while the wait depends on calls in flight, which may well end before their counted_by:
 -- ask again after a short while.
 --
--- For whom acquire_permit.sql has let through in this transaction: it holds the locks, and the database is known.
+-- For whom acquire_call_permit.sql has let through in this transaction: it holds the locks, and the database is known.
 -- Which calls count, and until when, is said in full_windows.sql.
 --
 -- p_closed_until: when something else lets calls go out again; null if nothing holds them back.
@@ -143,7 +157,7 @@ COMMENT ON FUNCTION ferry_internal.record_call IS 'Records one more call of an a
 -- the call, so each is to be sent alone, as uncertain as it was before it, and what lies between them stays as it is. If the batch
 -- was sent, the reasons of those lines stay too: refused alone, they are rejects. A line of which a number of resends is noted there
 -- was in no call of unknown outcome.
--- The two settings: see claim_batch.sql.
+-- The two settings: see claim_next_batch.sql.
 CREATE OR REPLACE FUNCTION ferry_internal.carve_batch(p_batch bigint, p_was_uncertain boolean) RETURNS void LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
@@ -172,10 +186,28 @@ END $$;
 
 COMMENT ON FUNCTION ferry_internal.carve_batch IS 'Puts smaller batches in the place of an uncertain or sent one of which lines are set aside. For Ferry itself.';
 --> statement-breakpoint
+-- For workers of 0.2.0: claim_next_batch without what they do not say. See acquire_permit.sql.
+CREATE OR REPLACE FUNCTION ferry_internal.claim_batch(
+  p_import bigint, p_lease text, p_token uuid, p_claim uuid, p_again boolean, p_limit_key text, p_max_calls int[],
+  p_window_ms int[], p_arrival_bound_ms int, p_claim_ms int, p_max_bytes int,
+  p_row_overhead_bytes int, p_largest_first_after int, p_turn_lapses_ms int, p_note_waiting_every_ms int,
+  p_own_call bigint, p_own_request_id text, p_own_age_ms double precision,
+  OUT what text, OUT status text, OUT wait_ms double precision, OUT poll_soon boolean, OUT batch_id bigint,
+  OUT call_id bigint
+) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  SELECT b.* INTO what, status, wait_ms, poll_soon, batch_id, call_id FROM ferry_internal.claim_next_batch(
+    p_import, p_lease, p_token, p_claim, p_again, p_limit_key, p_max_calls, p_window_ms, p_arrival_bound_ms, p_claim_ms,
+    p_max_bytes, p_row_overhead_bytes, p_largest_first_after, p_turn_lapses_ms, p_note_waiting_every_ms,
+    p_own_call, p_own_request_id, p_own_age_ms, NULL) b;
+END $$;
+
+COMMENT ON FUNCTION ferry_internal.claim_batch IS 'What claim_next_batch was until 0.2.0. For Ferry itself.';
+--> statement-breakpoint
 -- Claims the next batch of an import and acquires the permit of its call, both or neither. One row; `what` is
 --
 --   claimed      a batch to be sent now: batch_id, call_id
---   wait         ask again in wait_ms; `poll_soon` as acquire_permit says it
+--   wait         ask again in wait_ms; `poll_soon` as acquire_call_permit says it
 --   turn         another import that waits for the same limit is to get the next permit first
 --   exhausted    nothing is left to claim, but calls may come back
 --   expired      claims of it have expired; reclaim.ts ends them, then ask again
@@ -191,18 +223,18 @@ COMMENT ON FUNCTION ferry_internal.carve_batch IS 'Puts smaller batches in the p
 --
 -- p_largest_first_after: from this number of refusals in a row on, the largest batch is claimed instead of the smallest.
 -- p_row_overhead_bytes: what a row has in a request besides its values. p_turn_lapses_ms: an import that has not asked for
--- so long does not wait any more. p_note_waiting_every_ms: how often one that waits is written down. p_accounts: as acquire_permit
+-- so long does not wait any more. p_note_waiting_every_ms: how often one that waits is written down. p_accounts: as acquire_call_permit
 -- says it.
 --
 -- The settings: this function is called for every batch, its plans are made before the tables have their size, and they are
 -- kept. Without the first two it may read all rows of an import before those of one batch. They make the one row of
 -- known_database look so expensive that Postgres would compile its query for 100 ms, at every claim: hence no jit.
-CREATE OR REPLACE FUNCTION ferry_internal.claim_batch(
+CREATE OR REPLACE FUNCTION ferry_internal.claim_next_batch(
   p_import bigint, p_lease text, p_token uuid, p_claim uuid, p_again boolean, p_limit_key text, p_max_calls int[],
   p_window_ms int[], p_arrival_bound_ms int, p_claim_ms int, p_max_bytes int,
   p_row_overhead_bytes int, p_largest_first_after int, p_turn_lapses_ms int, p_note_waiting_every_ms int,
   p_own_call bigint, p_own_request_id text, p_own_age_ms double precision,
-  p_accounts text[] DEFAULT NULL,
+  p_accounts text[],
   OUT what text, OUT status text, OUT wait_ms double precision, OUT poll_soon boolean, OUT batch_id bigint,
   OUT call_id bigint
 ) LANGUAGE plpgsql VOLATILE
@@ -281,7 +313,7 @@ BEGIN
     END IF;
   END IF;
 
-  SELECT * INTO v_permit FROM ferry_internal.acquire_permit(
+  SELECT * INTO v_permit FROM ferry_internal.acquire_call_permit(
     p_limit_key, 'import-subscribers', v.account, NULL, p_max_calls, p_window_ms, p_arrival_bound_ms,
     p_own_call, p_own_request_id, p_own_age_ms, p_accounts);
   IF v_permit.is_unknown THEN
@@ -339,12 +371,12 @@ BEGIN
   call_id := v_permit.call_id;
 END $$;
 
-COMMENT ON FUNCTION ferry_internal.claim_batch IS 'Claims the next batch of an import with a permit for its call, or says what to do instead. For Ferry itself.';
+COMMENT ON FUNCTION ferry_internal.claim_next_batch IS 'Claims the next batch of an import with a permit for its call, or says what to do instead. For Ferry itself.';
 --> statement-breakpoint
 -- Puts two smaller batches in the place of one that has at least two rows. What made the whole uncertain, or was sent
 -- again, is so for either; lines set aside are back in. Of an uncertain batch they may not have been in the call whose outcome is
 -- unknown: each becomes a batch of its own, which is not uncertain.
--- The two settings: see claim_batch.sql.
+-- The two settings: see claim_next_batch.sql.
 CREATE OR REPLACE FUNCTION ferry_internal.split_batch(p_batch bigint) RETURNS void LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE

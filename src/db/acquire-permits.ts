@@ -57,7 +57,7 @@ export async function acquirePermits(
  */
 const ACQUIRE_PERMITS = `
   with recursive asked as (
-    select 1 as n, p.* from ferry_internal.acquire_permit($1, $2, ($3::text[])[1], ($4::bigint[])[1], $5, $6, $7, $8, $9, $10, $11) p
+    select 1 as n, p.* from ferry_internal.acquire_call_permit($1, $2, ($3::text[])[1], ($4::bigint[])[1], $5, $6, $7, $8, $9, $10, $11) p
     union all
     select n + 1, r.*, false
     from asked, ferry_internal.record_call($1, $2, ($3::text[])[n + 1], ($4::bigint[])[n + 1], $5, $6, $7) r
@@ -65,7 +65,7 @@ const ACQUIRE_PERMITS = `
   )
   select call_id, wait_ms, poll_soon, is_unknown from asked order by n`
 
-/** A row of `ferry_internal.acquire_permit`: the id of the call that was recorded, or how long to wait. */
+/** A row of `ferry_internal.acquire_call_permit`: the id of the call that was recorded, or how long to wait. */
 const Asked = z.union([
   z.object({ callId: Int8 }),
   z.object({ callId: z.null(), waitMs: z.number(), pollSoon: z.boolean(), isUnknown: z.boolean() }),

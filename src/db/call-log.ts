@@ -32,7 +32,7 @@ const MAX_WAIT_MS = 60_000
  * Opens the throttle over the call log, exact across all processes of one database. It implements the `Throttle` of
  * the platform room; the two rooms are joined in `ferry.ts` only.
  *
- * `ferry_internal.acquire_permit` counts and records under the lock of one row; this module only waits. The callers of one process
+ * `ferry_internal.acquire_call_permit` counts and records under the lock of one row; this module only waits. The callers of one process
  * queue up and ask together, and the ends of their calls are recorded together: fifty pages that are sent and answered
  * within a moment cost a few round trips to the database, not a hundred.
  * A permit is good for `PERMIT_SHARE_PERCENT` of the arrival bound after it was asked for. A worker that uses it later has

@@ -24,6 +24,7 @@ const CLOSE_WITHIN_MS = 500
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
 const UNREADABLE = 'This request is malformed.'
+const TOO_LONG = `The body of this request is longer than ${MAX_BODY_BYTES / 1024} KiB.`
 
 /** Answers a request whose path cannot be read; null: not a request for the console. */
 export type AnswerUnreadable = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | null
@@ -59,7 +60,8 @@ export function createListener(names: readonly string[], answer: AnswerUnreadabl
   )
   app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
     const status = error.statusCode ?? 500
-    return reply.code(status).send({ error: status < 500 ? UNREADABLE : 'Internal error in Ferry.' })
+    if (status >= 500) return reply.code(status).send({ error: 'Internal error in Ferry.' })
+    return reply.code(status).send({ error: status === 413 ? TOO_LONG : UNREADABLE })
   })
   return app
 }

@@ -25,7 +25,7 @@ export function estimateMs(batches: number, limit: Limit): number {
 /** The names of JSON's members and its punctuation, for each row of a request. */
 export const ROW_OVERHEAD_BYTES = 64
 
-/** Returns about how many bytes a row has in a request. `ferry_internal.claim_batch` counts bytes, this one characters. */
+/** Returns about how many bytes a row has in a request. `ferry_internal.claim_next_batch` counts bytes, this one characters. */
 export function bytesOfRow(recipient: string, locale: string, componentIds: readonly string[]): number {
   return ROW_OVERHEAD_BYTES + recipient.length + locale.length + componentIds.join('","').length
 }

@@ -5,7 +5,7 @@ import { reopenLimits } from '#test/support/closed-limits.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 
 /*
- * What `ferry_internal.acquire_permit` and `ferry_internal.finish_call` make of a given call log. It is in minutes instead of seconds, so
+ * What `ferry_internal.acquire_call_permit` and `ferry_internal.finish_call` make of a given call log. It is in minutes instead of seconds, so
  * that the time a busy machine takes to ask does not matter.
  */
 
@@ -57,7 +57,7 @@ async function waitOf(store: TestStore, ...windows: readonly Window[]) {
     call_id: string | null
     wait_ms: number | null
     poll_soon: boolean
-  }>(`select * from ferry_internal.acquire_permit('k', 'list-alert-rules', 'a', null, $1, $2, 5000)`, [
+  }>(`select * from ferry_internal.acquire_call_permit('k', 'list-alert-rules', 'a', null, $1, $2, 5000)`, [
     windows.map(([most]) => most),
     windows.map(([, minutes]) => minutes * MINUTE),
   ])
@@ -235,7 +235,7 @@ test('who gives up while the log is asked keeps no permit', async () => {
       { account: 'a', operation: 'list-alert-rules', runId: null },
       gaveUp.signal,
     )
-    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%acquire_permit%'
+    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%acquire_call_permit%'
       and datname = current_database()`
     await expect.poll(() => store.pool.query(waiting).then(found => found.rowCount)).toBe(1)
     gaveUp.abort(new Error('no longer wanted'))

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openTestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
-const ACQUIRE = `select call_id as id from ferry_internal.acquire_permit('k', 'op', 'a', null, '{2}', '{60000}', 5000)`
+const ACQUIRE = `select call_id as id from ferry_internal.acquire_call_permit('k', 'op', 'a', null, '{2}', '{60000}', 5000)`
 
 test('of three workers that make the first call of a limit at once, each waits for the one before it to be counted', async () => {
   await using store = await openTestStore()

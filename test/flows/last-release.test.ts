@@ -70,8 +70,8 @@ test.skipIf(!COMMIT)(`the worker of the last release works on this schema${WHY_N
       expect((await started.ended).code).toBe(0)
     }
   }
-  const failed = jsonLines(await runFerryHere(['runs', 'list', '--json'], env)).filter(
-    ({ status }) => status === 'failed',
+  const failed = jsonLines(await runFerryHere(['runs', 'list', '--json'], env)).flatMap(
+    ({ status, message }) => (status === 'failed' ? [message] : []),
   )
   expect(failed).toEqual([])
 })

@@ -118,7 +118,10 @@ test('a form of 16 KiB is read, and a longer one is not; an id has at most 3,000
       body: 'x'.repeat(length),
     })
   expect((await form(16_384)).status).toBe(403)
-  expect(await form(16_385)).toMatchObject({ status: 413, json: { error: 'This request is malformed.' } })
+  expect(await form(16_385)).toMatchObject({
+    status: 413,
+    json: { error: 'The body of this request is longer than 16 KiB.' },
+  })
   const server = (length: number) =>
     ask(`${http.address}/servers/a/${'x'.repeat(length)}`, { headers: bearing(READ_TOKEN) })
   // This worker only starts.

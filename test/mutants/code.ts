@@ -17,7 +17,7 @@ export type Scope = {
 
 /**
  * Finds the parts of the code below a directory by name: `openReader` is a declaration of `src` or `jobs`, in whichever file
- * it stands; `openReader.push` what is called `push` in it; `csv/openReader` the one in `csv.ts`; and `claim_batch.sql` a
+ * it stands; `openReader.push` what is called `push` in it; `csv/openReader` the one in `csv.ts`; and `claim_next_batch.sql` a
  * function or view, as the last migration that makes it says.
  */
 export type Code = (name: string) => readonly Scope[]

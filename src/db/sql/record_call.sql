@@ -2,7 +2,7 @@
 -- or wait_ms. `poll_soon` is true while the wait depends on calls in flight, which may well end before their counted_by:
 -- ask again after a short while.
 --
--- For whom acquire_permit.sql has let through in this transaction: it holds the locks, and the database is known.
+-- For whom acquire_call_permit.sql has let through in this transaction: it holds the locks, and the database is known.
 -- Which calls count, and until when, is said in full_windows.sql.
 --
 -- p_closed_until: when something else lets calls go out again; null if nothing holds them back.

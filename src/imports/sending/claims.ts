@@ -88,7 +88,7 @@ const NOTE_WAITING_EVERY_MS = 500
 const ASK_AFTER_TURN_MS = 20
 
 /**
- * Claims the next batch and acquires a permit for it, both or neither; see `claim_batch.sql`. The same request may be
+ * Claims the next batch and acquires a permit for it, both or neither; see `claim_next_batch.sql`. The same request may be
  * repeated: a claim that was made although its answer was lost is returned again. Claims of the import that have expired
  * are reclaimed before: their batches are claimed first.
  */
@@ -105,7 +105,7 @@ function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRo
   return findOne(
     context.pool,
     ClaimRow,
-    `select * from ferry_internal.claim_batch(p_import => $1, p_lease => $2, p_token => $3, p_claim => $4, p_again => $5,
+    `select * from ferry_internal.claim_next_batch(p_import => $1, p_lease => $2, p_token => $3, p_claim => $4, p_again => $5,
        p_limit_key => $6, p_max_calls => $7, p_window_ms => $8, p_arrival_bound_ms => $9, p_claim_ms => $10,
        p_max_bytes => $11, p_row_overhead_bytes => $12, p_largest_first_after => $13, p_turn_lapses_ms => $14,
        p_note_waiting_every_ms => $15, p_own_call => $16, p_own_request_id => $17, p_own_age_ms => $18,

@@ -61,7 +61,7 @@ export const MAX_FAILURES = 10
 
 /**
  * Each time that a batch is to be sent again for so many more times, it is halved, or its rows that were set aside are parted from it,
- * and all others are sent before these parts (`claim_batch.sql`): one row may be why, and must not keep the rest from being sent.
+ * and all others are sent before these parts (`claim_next_batch.sql`): one row may be why, and must not keep the rest from being sent.
  */
 const HALVED_AFTER = 5
 

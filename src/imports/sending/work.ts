@@ -16,7 +16,7 @@ import { stepsOf } from './steps.ts'
  *
  *     lease ──► exclude rows sent before ──► claim ──► send ──► persist the outcome ──► claim ...
  *
- * `ferry_internal.claim_batch` decides what is to be done next, under the lock of the import's row. So nothing remembered here
+ * `ferry_internal.claim_next_batch` decides what is to be done next, under the lock of the import's row. So nothing remembered here
  * matters to a pause, a cancellation, another worker, or a restart of this one.
  */
 

@@ -204,7 +204,7 @@ describe('why it waits', () => {
     const shownMs = async () => Number(/[\d.]+/.exec((await whyWaiting(store, id)) ?? '')?.[0]) * 1_000
     const beforeMs = await shownMs()
     const { rows } = await store.pool.query(
-      `select wait_ms from ferry_internal.acquire_permit('account:default', 'import-subscribers', 'default', null, '{2,20}', $1, $2)`,
+      `select wait_ms from ferry_internal.acquire_call_permit('account:default', 'import-subscribers', 'default', null, '{2,20}', $1, $2)`,
       [[1_000, 60_000].map(guardedMs), guardedMs(5_000)],
     )
     // Shown to a tenth of a second, before and after.

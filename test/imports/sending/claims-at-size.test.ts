@@ -27,8 +27,8 @@ async function pagesOfClaim(pool: Pool, client: PoolClient, importId: bigint): P
   const { name, token } = await holdLease(pool, `test:${randomUUID()}`)
   const { rows } = await client.query(
     `explain (analyze, buffers, format json)
-     select * from ferry_internal.claim_batch(${importId}, '${name}', '${token}', '${randomUUID()}', false,
-       'account:test', '{1000000}', '{1000}', 5000, 60000, 1000000, 64, 9, 2000, 500, null, null, null)`,
+     select * from ferry_internal.claim_next_batch(${importId}, '${name}', '${token}', '${randomUUID()}', false,
+       'account:test', '{1000000}', '{1000}', 5000, 60000, 1000000, 64, 9, 2000, 500, null, null, null, null)`,
   )
   const [{ Plan: plan }] = rows[0]['QUERY PLAN']
   return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']

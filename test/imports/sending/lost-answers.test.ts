@@ -33,7 +33,7 @@ async function workWithLosses(
   return harness.work(id, { ferry: { ...harness.ferry, pool } })
 }
 
-const CLAIM = /ferry_internal\.claim_batch/
+const CLAIM = /ferry_internal\.claim_next_batch/
 
 test('a claim whose answer was lost is sent, once, and nobody is asked about it', async () => {
   await using harness = await openImportHarness()

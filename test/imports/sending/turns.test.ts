@@ -37,7 +37,7 @@ test('imports that wait for a closed limit ask once a second, not all the time',
       if (typeof member !== 'function') return member
       if (key !== 'query') return member.bind(target)
       return (text: unknown, values?: unknown[]) => {
-        if (String(text).includes('claim_batch')) asked += 1
+        if (String(text).includes('claim_next_batch')) asked += 1
         return target.query(text as string, values)
       }
     },

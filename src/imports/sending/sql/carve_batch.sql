@@ -2,7 +2,7 @@
 -- the call, so each is to be sent alone, as uncertain as it was before it, and what lies between them stays as it is. If the batch
 -- was sent, the reasons of those lines stay too: refused alone, they are rejects. A line of which a number of resends is noted there
 -- was in no call of unknown outcome.
--- The two settings: see claim_batch.sql.
+-- The two settings: see claim_next_batch.sql.
 CREATE OR REPLACE FUNCTION ferry_internal.carve_batch(p_batch bigint, p_was_uncertain boolean) RETURNS void LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE

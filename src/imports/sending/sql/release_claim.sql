@@ -1,5 +1,5 @@
 -- Releases a claim with which nothing was sent: its batch is as if it had never been claimed, and its permit is returned.
--- The two settings: see claim_batch.sql.
+-- The two settings: see claim_next_batch.sql.
 CREATE OR REPLACE FUNCTION ferry_internal.release_claim(p_import bigint, p_claim uuid) RETURNS void LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE

@@ -1,7 +1,7 @@
 -- Puts two smaller batches in the place of one that has at least two rows. What made the whole uncertain, or was sent
 -- again, is so for either; lines set aside are back in. Of an uncertain batch they may not have been in the call whose outcome is
 -- unknown: each becomes a batch of its own, which is not uncertain.
--- The two settings: see claim_batch.sql.
+-- The two settings: see claim_next_batch.sql.
 CREATE OR REPLACE FUNCTION ferry_internal.split_batch(p_batch bigint) RETURNS void LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
