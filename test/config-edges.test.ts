@@ -122,3 +122,17 @@ test("an account's own page size has the same edges as the setting", () => {
   for (const size of [1, 10_000]) expect([size, withSize(size)]).toEqual([size, []])
   for (const size of [0, 10_001, 1.5, '100', -1]) expect([size, withSize(size).length]).toEqual([size, 1])
 })
+
+test('a wrong setting hides no mistake that is found in others', () => {
+  const mistakes = mistakesOf({
+    ...ONE_ACCOUNT,
+    FERRY_KNOWN_ROWS: '-1',
+    DATABASE_URL: 'postgres://ferry:x@db/ferry',
+    DATABASE_PASSWORD_FILE: '/nowhere/at/all',
+  })
+  expect(mistakes).toEqual([
+    expect.stringMatching(/^FERRY_KNOWN_ROWS: /),
+    'DATABASE_PASSWORD_FILE: DATABASE_URL also contains a password; write it in one place',
+    'DATABASE_PASSWORD_FILE: the file that it names cannot be read (ENOENT); name a file that this user may read',
+  ])
+})

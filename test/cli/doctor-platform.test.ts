@@ -83,3 +83,31 @@ test('rows that cannot be read are not counted', async () => {
   harness.sandbox.state.addRule({ name: 7 as never })
   expect(await findingsOf(harness)).toEqual([listed('0 MCP servers'), listed('1 alert rule')])
 })
+
+test('accounts that are one account on the platform are named with what joins them, unless they share their limits', async () => {
+  await using harness = await openFerryHarness()
+  await harness.query(
+    `insert into ferry.platform_accounts (account, account_id, first_run)
+     select unnest('{one,two,three}'::text[]), unnest('{77,77,78}'::numeric[]), 1`,
+  )
+  const grouped = (groups: Readonly<Record<string, string>>) =>
+    findingsOf(harness, {
+      accounts: new Map(),
+      config: {
+        ...harness.ferry.config,
+        accounts: Object.entries(groups).map(([name, limitGroup]) => ({
+          ...harness.ferry.config.accounts[0],
+          ...{ name, limitGroup },
+        })),
+      } as never,
+    })
+  expect(await grouped({ one: 'g', two: 'g', three: 'h' })).toEqual([])
+  expect(await grouped({ one: 'one', two: 'two', three: 'three' })).toEqual([
+    {
+      check: 'limits',
+      status: 'warn',
+      found: 'one and two are one account on the platform (77), which counts their calls together',
+      whatToDo: 'Give them the same limitGroup in FERRY_ACCOUNTS_FILE.',
+    },
+  ])
+})

@@ -59,3 +59,25 @@ test.for([
     /1 min 1 s left, 10 of 20 batches Somebody paused it\.$/,
   )
 })
+
+test('a bar that has ended is left as it is, and its line is ended once', () => {
+  const written: string[] = []
+  vi.spyOn(process.stdout, 'write').mockImplementation(text => written.push(`${text}`) > 0)
+  const { isTTY, columns: before } = process.stdout
+  Object.assign(process.stdout, { isTTY: true, columns: 300 })
+  try {
+    const view = openView({})
+    view.end()
+    expect(written).toEqual([])
+    for (const _ of [1, 2]) {
+      view.show({ summary: SUMMARY, ...AT_REST, etaMs: null, whyWaiting: null })
+      view.end()
+      view.end()
+    }
+  } finally {
+    Object.assign(process.stdout, { isTTY, columns: before })
+  }
+  const [drawn = ''] = written
+  expect(drawn).toMatch(/^import 7 /)
+  expect(written).toEqual([drawn, '\n', drawn, '\n'])
+})

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest'
-import { tableOf } from '#src/cli/output.ts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { StatusLine, tableOf } from '#src/cli/output.ts'
 
 const WORDS =
   'the recipient is on the list of those who must not be subscribed; look at --suppress and correct it'
@@ -43,5 +43,26 @@ describe('a table', () => {
   test('with more columns than fit is left to the terminal', () => {
     const head = Array.from({ length: 30 }, (_, n) => `column${n}`)
     expect(tableOf(head, [head.map(() => 1)], 80).split('\n')).toHaveLength(2)
+  })
+})
+
+describe('a status line', () => {
+  test('leaves the last column free, or the terminal would begin a new line', () => {
+    const { isTTY } = process.stderr
+    const { columns } = process.stdout
+    const written: string[] = []
+    const write = vi.spyOn(process.stderr, 'write').mockImplementation(text => written.push(`${text}`) > 0)
+    onTestFinished(() => {
+      write.mockRestore()
+      Object.assign(process.stderr, { isTTY })
+      Object.assign(process.stdout, { columns })
+    })
+    Object.assign(process.stderr, { isTTY: true })
+    Object.assign(process.stdout, { columns: 40 })
+    const line = new StatusLine()
+    line.show('x'.repeat(50))
+    line.clear()
+    line.clear()
+    expect(written).toEqual([`\r\u001b[K${'x'.repeat(39)}`, '\r\u001b[K'])
   })
 })

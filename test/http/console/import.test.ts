@@ -283,6 +283,15 @@ describe('the batches of an import', () => {
     expect(cellsOf((await harness.page(`/imports/${id}?batches=uncertain`)).text, BATCHES)).toHaveLength(1)
   })
 
+  test('that are uncertain are shown also if it is one row', async () => {
+    await using harness = await openConsoleHarness()
+    const { pool } = harness.ferry
+    const id = await stageRows(pool, { rows: 1, batchRows: 2, onUncertain: 'hold' })
+    const [lost] = await sendBatches(pool, id, [LOST])
+    const { text } = await harness.page(`/imports/${id}`)
+    expect(cellsOf(text, 'Uncertain: 1 row').map(([batch]) => batch)).toEqual([`${lost}`])
+  })
+
   test('have no decisions while they are being sent again', async () => {
     await using harness = await openConsoleHarness()
     const { pool } = harness.ferry

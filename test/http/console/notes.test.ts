@@ -51,6 +51,11 @@ test('a list of another moment says so, and of one that is to come that it is no
     '(notice warn) “Since” is in the future: nothing has begun or changed since then.',
   )
   expect(await noteOf('/rules?account=nope')).toBe('(notice warn) No account is named nope .')
+  // One of the settings, of which nothing was read yet, and all of them.
+  for (const account of ['default', '*']) {
+    const { text } = await harness.page(`/rules?account=${account}`)
+    expect([account, text.includes('No account is named')]).toEqual([account, false])
+  }
 })
 
 test('where the history or the runs begin is said below what looks farther back', async () => {
