@@ -52,3 +52,24 @@ test('what was read before more folders were set stays read, and what was not re
   await pool.query(`update ferry.freshness_targets set target_since = now() - interval '3 hours'`)
   expect(await found()).toMatchObject({ spots: [{ from: 5, to: 0 }] })
 })
+
+test('what a schedule has read of the rules in other folders is no reading of the servers', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const run = async (hoursAgo: number, resource: 'alert-rules' | 'mcp-servers', folders: string[]) => {
+    const scope = { ...NEW_RUN.scope, folders }
+    const id = await addRun(pool, { trigger: 'schedule', slot: new Date(), resource, scope })
+    await ageRuns(pool, `${hoursAgo} hours`, id)
+  }
+  await run(8, 'mcp-servers', ['0'])
+  for (const hoursAgo of [7, 6, 5]) await run(hoursAgo, 'alert-rules', ['5'])
+  await run(4, 'mcp-servers', ['0'])
+  await saveFreshnessTargets(pool, [
+    { ...FRESHNESS_TARGET, resource: 'mcp-servers', targetMs: 1.5 * HOUR_MS, folders: ['0'] },
+  ])
+  const moment = { at: new Date(Date.now() - 5.5 * HOUR_MS), spanMs: HOUR_MS / 4 }
+  const { rows } = await loadAround(pool, moment, 10)
+  expect(rows.filter(({ kind }) => kind === 'blind').map(({ inventory }) => inventory)).toContain(
+    'mcp-servers',
+  )
+})

@@ -283,25 +283,16 @@ describe('the batches of an import', () => {
     expect(cellsOf((await harness.page(`/imports/${id}?batches=uncertain`)).text, BATCHES)).toHaveLength(1)
   })
 
-  test('that are uncertain are shown also if it is one row', async () => {
-    await using harness = await openConsoleHarness()
-    const { pool } = harness.ferry
-    const id = await stageRows(pool, { rows: 1, batchRows: 2, onUncertain: 'hold' })
-    const [lost] = await sendBatches(pool, id, [LOST])
-    const { text } = await harness.page(`/imports/${id}`)
-    expect(cellsOf(text, 'Uncertain: 1 row').map(([batch]) => batch)).toEqual([`${lost}`])
-  })
-
   test('have no decisions while they are being sent again', async () => {
     await using harness = await openConsoleHarness()
     const { pool } = harness.ferry
-    const id = await stageRows(pool, { rows: 8, batchRows: 2 })
+    const id = await stageRows(pool, { rows: 1 })
     const [lost] = await sendBatches(pool, id, [LOST])
     expect((await harness.page(`/imports/${id}`)).text).toContain(`/batches/${lost}/sent`)
     await using worker = await openScriptedWorker(pool, id)
     expect((await worker.claim()).batchId).toBe(lost)
     const { text } = await harness.page(`/imports/${id}`)
-    expect(funnelOf(text)).toMatchObject({ Uncertain: '2' })
+    expect(funnelOf(text)).toMatchObject({ Uncertain: '1' })
     expect(text).not.toContain(`/batches/${lost}/sent`)
     expect((await harness.page(`/imports/${id}/batches/${lost}/sent`)).status).toBe(409)
   })
