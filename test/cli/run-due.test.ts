@@ -1,11 +1,15 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { cancelImport, pauseImport } from '#src/imports/control/decide.ts'
+import { startRun } from '#src/inventory/runs/ledger.ts'
+import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { pauseSchedules } from '#src/schedules/control.ts'
 import { openReceiver, SECRET } from '#test/notify/receiver.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
+import { expireLeases, holdLease } from '#test/support/leases.ts'
+import { NEW_RUN } from '#test/support/runs.ts'
 import { openScriptedWorker } from '#test/support/scripted-worker.ts'
 import { listSlots } from '#test/support/slots.ts'
 import { stageRows } from '#test/support/staged.ts'
@@ -168,7 +172,11 @@ test('ends what a lost worker left in flight, also of an import that nobody work
   await pauseImport(pool, id, ADA)
   await ageImport(pool, id, '1 hour')
   expect(await cli.query('select state from ferry.import_batches')).toEqual([{ state: 'in flight' }])
-  await cli.ferryRun('run-due')
+  await startRun(pool, NEW_RUN, await holdLease(pool, leaseNameOf(NEW_RUN)))
+  await expireLeases(pool, 31_000)
+  const { stderr } = await cli.ferryRun('run-due')
+  expect(stderr).toContain('A run was marked failed: its worker was lost.')
+  expect(await cli.query('select status from ferry.sync_runs')).toEqual([{ status: 'failed' }])
   expect(await cli.query('select state, resends from ferry.import_batches')).toEqual([
     { state: 'ready', resends: 1 },
   ])

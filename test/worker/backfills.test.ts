@@ -45,10 +45,13 @@ test('a backfill changes each row once, in batches, and is not run again', async
   await fill(store.pool)
   const changed: string[] = []
   const backfill = upperCase(changed)
+  const said: object[] = []
   {
-    await using _ = openBackfills({ ...store, log, holder: 'a' }, [backfill])
+    const heard = pino({ base: null, timestamp: false }, { write: line => said.push(JSON.parse(line)) })
+    await using _ = openBackfills({ ...store, log: heard, holder: 'a' }, [backfill])
     await waitFor(finished(store.pool), { what: 'the backfill' })
   }
+  expect(said).toEqual([{ level: 30, backfill: 'planted', msg: 'A backfill has ended.' }])
   await using _ = openBackfills({ ...store, log, holder: 'b' }, [backfill])
   expect(await findUnfinished(store.pool, [backfill])).toEqual([])
   expect(changed).toHaveLength(ROWS)
