@@ -88,3 +88,23 @@ test('cron_load counts a rule that is due at :00 and waits for 90 seconds in the
     { minute: '01', evaluations: 7 * 24 },
   ])
 })
+
+test('months and days have their names in any case, alone and in ranges', async () => {
+  await using store = await openTestStore()
+  const fieldOf = async (field: string, from: number, to: number) => {
+    const { rows } = await store.pool.query('select ferry_internal.cron_field($1, $2, $3) as found', [
+      field,
+      from,
+      to,
+    ])
+    return rows[0].found
+  }
+  const months = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ')
+  for (const [n, name] of months.entries())
+    expect([name, await fieldOf(name, 1, 12)]).toEqual([name, [n + 1]])
+  const days = 'SUN MON TUE WED THU FRI SAT'.split(' ')
+  for (const [n, name] of days.entries()) expect([name, await fieldOf(name, 0, 7)]).toEqual([name, [n]])
+  expect(await fieldOf('Jan-Mar,dec', 1, 12)).toEqual([1, 2, 3, 12])
+  expect(await fieldOf('fri-7', 0, 7)).toEqual([0, 5, 6])
+  for (const name of ['january', 'mon']) expect([name, await fieldOf(name, 1, 12)]).toEqual([name, null])
+})
