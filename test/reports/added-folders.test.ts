@@ -1,4 +1,6 @@
+import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
+import type { Resource } from '#src/model/resource.ts'
 import { loadAround } from '#src/reports/around.ts'
 import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
@@ -7,16 +9,32 @@ import { openTestStore } from '#test/support/store.ts'
 
 const HOUR_MS = 3_600_000
 
+/** A complete run of these folders, by a schedule if it is not said to be by hand. Call it in the order of time. */
+async function putRun(
+  pool: Pool,
+  hoursAgo: number,
+  {
+    folders,
+    trigger = 'schedule',
+    resource = 'alert-rules',
+  }: {
+    readonly folders: readonly string[]
+    readonly trigger?: 'schedule' | 'manual' | undefined
+    readonly resource?: Resource
+  },
+): Promise<void> {
+  const slot = trigger === 'schedule' ? new Date() : null
+  const id = await addRun(pool, { trigger, slot, resource, scope: { ...NEW_RUN.scope, folders } })
+  await ageRuns(pool, `${hoursAgo} hours`, id)
+}
+
 test('what was read before more folders were set stays read, and what was not read then stays an outage', async () => {
   await using store = await openTestStore()
   const { pool } = store
   const target = (...folders: string[]) =>
     saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, targetMs: 1.5 * HOUR_MS, folders }])
-  const run = async (hoursAgo: number, folders: string[], trigger: 'schedule' | 'manual' = 'schedule') => {
-    const slot = trigger === 'schedule' ? new Date() : null
-    const id = await addRun(pool, { trigger, slot, scope: { ...NEW_RUN.scope, folders } })
-    await ageRuns(pool, `${hoursAgo} hours`, id)
-  }
+  const run = (hoursAgo: number, folders: string[], trigger?: 'manual') =>
+    putRun(pool, hoursAgo, { folders, trigger })
   const found = async () => {
     const { rows: spots } = await pool.query(
       `select round(extract(epoch from now() - "from") / 3600)::int as "from",
@@ -56,14 +74,9 @@ test('what was read before more folders were set stays read, and what was not re
 test('what a schedule has read of the rules in other folders is no reading of the servers', async () => {
   await using store = await openTestStore()
   const { pool } = store
-  const run = async (hoursAgo: number, resource: 'alert-rules' | 'mcp-servers', folders: string[]) => {
-    const scope = { ...NEW_RUN.scope, folders }
-    const id = await addRun(pool, { trigger: 'schedule', slot: new Date(), resource, scope })
-    await ageRuns(pool, `${hoursAgo} hours`, id)
-  }
-  await run(8, 'mcp-servers', ['0'])
-  for (const hoursAgo of [7, 6, 5]) await run(hoursAgo, 'alert-rules', ['5'])
-  await run(4, 'mcp-servers', ['0'])
+  await putRun(pool, 8, { folders: ['0'], resource: 'mcp-servers' })
+  for (const hoursAgo of [7, 6, 5]) await putRun(pool, hoursAgo, { folders: ['5'] })
+  await putRun(pool, 4, { folders: ['0'], resource: 'mcp-servers' })
   await saveFreshnessTargets(pool, [
     { ...FRESHNESS_TARGET, resource: 'mcp-servers', targetMs: 1.5 * HOUR_MS, folders: ['0'] },
   ])
