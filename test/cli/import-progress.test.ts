@@ -39,21 +39,29 @@ test('a line says how far an import is, the most important first, and why it wai
 
 afterEach(() => void vi.restoreAllMocks())
 
+/** Does the work on a terminal of so many columns, and returns what is written there, as it is written. */
+function onTerminal(columns: number, work: (written: readonly string[]) => void): readonly string[] {
+  const written: string[] = []
+  vi.spyOn(process.stdout, 'write').mockImplementation(text => written.push(`${text}`) > 0)
+  const { isTTY, columns: before } = process.stdout
+  Object.assign(process.stdout, { isTTY: true, columns })
+  try {
+    work(written)
+  } finally {
+    Object.assign(process.stdout, { isTTY, columns: before })
+  }
+  return written
+}
+
 test.for([
   [300, 24],
   [71, 24],
   [61, 14],
   [40, 10],
 ] as const)('on a terminal of %i columns the bar has %i places, half of them filled', ([columns, places]) => {
-  const written: string[] = []
-  vi.spyOn(process.stdout, 'write').mockImplementation(text => written.push(`${text}`) > 0)
-  const { isTTY, columns: before } = process.stdout
-  Object.assign(process.stdout, { isTTY: true, columns })
-  try {
-    openView({}).show({ summary: SUMMARY, ...AT_REST, etaMs: 61_400, whyWaiting: 'Somebody paused it' })
-  } finally {
-    Object.assign(process.stdout, { isTTY, columns: before })
-  }
+  const written = onTerminal(columns, () =>
+    openView({}).show({ summary: SUMMARY, ...AT_REST, etaMs: 61_400, whyWaiting: 'Somebody paused it' }),
+  )
   expect(written.join('')).toContain(` [${'#'.repeat(places / 2)}${'.'.repeat(places / 2)}] 1,000 of`)
   expect(written.join('').replaceAll(/\n */g, ' ')).toMatch(
     /1 min 1 s left, 10 of 20 batches Somebody paused it\.$/,
@@ -61,22 +69,16 @@ test.for([
 })
 
 test('a bar that has ended is left as it is, and its line is ended once', () => {
-  const written: string[] = []
-  vi.spyOn(process.stdout, 'write').mockImplementation(text => written.push(`${text}`) > 0)
-  const { isTTY, columns: before } = process.stdout
-  Object.assign(process.stdout, { isTTY: true, columns: 300 })
-  try {
+  const written = onTerminal(300, soFar => {
     const view = openView({})
     view.end()
-    expect(written).toEqual([])
+    expect(soFar).toEqual([])
     for (const _ of [1, 2]) {
       view.show({ summary: SUMMARY, ...AT_REST, etaMs: null, whyWaiting: null })
       view.end()
       view.end()
     }
-  } finally {
-    Object.assign(process.stdout, { isTTY, columns: before })
-  }
+  })
   const [drawn = ''] = written
   expect(drawn).toMatch(/^import 7 /)
   expect(written).toEqual([drawn, '\n', drawn, '\n'])
