@@ -27,3 +27,26 @@ test.skipIf(!hasRedisServer)(
     await leaveQueue(queue)
   },
 )
+
+test.skipIf(!hasRedisServer)(
+  'once its Redis is a replica, it connects anew: the master is elsewhere under the same name',
+  async () => {
+    await using redis = await startRedis()
+    const connections = async () =>
+      `${await redis.admin.client('LIST', 'TYPE', 'NORMAL')}`.match(/^id=\d+/gm) ?? []
+    const others = await connections()
+    const queue = openRawQueue({ databaseUrl: '', redisUrl: redis.url, installation: 'test' }, 'sync')
+    queue.on('error', () => {})
+    await queue.add('before', {})
+    const before = (await connections()).filter(id => !others.includes(id))
+    expect(before).toHaveLength(1)
+    await redis.admin.call('replicaof', '127.0.0.1', '1')
+    await expect(queue.add('meanwhile', {})).rejects.toThrow('READONLY')
+    await waitFor(async () => !(await connections()).some(id => before.includes(id)), {
+      what: 'a new connection',
+    })
+    await redis.admin.call('replicaof', 'no', 'one')
+    await queue.add('after', {})
+    await leaveQueue(queue)
+  },
+)

@@ -108,8 +108,8 @@ async function pageOf(account: string, state: State): Promise<string> {
 const PAGES: Readonly<Record<string, string>> = {
   'of one server': `
 Removals held: mcp-servers of of one server
-* [/ledger/holds] Holds (notice warn) The listing was empty. The platform no longer lists the only MCP server that Ferry stores. Decide whether to remove them.
-! [/ledger/holds/HELD/approve] They are gone: remove them [/ledger/holds/HELD/reject] They are not gone: keep them
+* [/ledger/holds] Holds (notice warn) The listing was empty. The platform no longer lists the only MCP server that Ferry stores. Decide whether to remove it.
+! [/ledger/holds/HELD/approve] It is gone: remove it [/ledger/holds/HELD/reject] It is not gone: keep it
 State
 warn:open
 Account

@@ -136,13 +136,16 @@ type Decidable = { share: HeldShare; firing: number | null; isUnderWay: boolean;
 function toDecide(hold: HoldOfRun, { share, firing, isUnderWay, hasAccount }: Decidable): Html {
   const seen = seenOf(hold)
   const here = `${HOLDS}/${hold.run}`
-  const which = hold.later > 0 ? `the ${number(seen.rows)} of run ${hold.run}` : 'them'
-  return html`${seen.rows === 0 ? null : html`<p class="notice warn">${emptyListing(share)}The platform no longer lists ${shareInWords(seen, share)} that Ferry stores. ${firingInWords(firing)} Decide whether to remove them.</p>`}
+  const isOne = seen.rows === 1
+  const them = isOne ? 'it' : 'them'
+  const theyAre = isOne ? 'It is' : 'They are'
+  const which = hold.later > 0 ? `the ${number(seen.rows)} of run ${hold.run}` : them
+  return html`${seen.rows === 0 ? null : html`<p class="notice warn">${emptyListing(share)}The platform no longer lists ${shareInWords(seen, share)} that Ferry stores. ${firingInWords(firing)} Decide whether to remove ${them}.</p>`}
 ${hold.later > 0 ? html`<p class="notice warn">${laterInWords(hold)} <a href="${pathOf(hold)}">Look at all ${number(hold.rows)}, as run ${hold.lastRun} found them</a>.</p>` : null}
 ${
   isUnderWay || seen.rows === 0
     ? null
-    : html`<p class="buttons">${hasAccount ? html`<a class="button danger" href="${here}/approve">They are gone: remove ${which}</a> ` : null}<a class="button" href="${here}/reject">They are not gone: keep ${which}</a></p>
+    : html`<p class="buttons">${hasAccount ? html`<a class="button danger" href="${here}/approve">${theyAre} gone: remove ${which}</a> ` : null}<a class="button" href="${here}/reject">${theyAre} not gone: keep ${which}</a></p>
 ${hasAccount ? null : html`<p>This worker has no account ${foreign(hold.account)}: the console of one that has it, or <code>ferry runs approve ${hold.run}</code> there, removes ${which}.</p>`}`
 }`
 }
