@@ -78,3 +78,20 @@ test.for([
     found === null ? [] : [['invisible characters', found]],
   )
 })
+
+test('invisible characters are found in the name and in the description of a server, and in those of a tool', async () => {
+  await using store = await openTestStore()
+  const hidden = (text: string) => `Or\u200Bders${text}`
+  await insertServerVersion(store.pool, { id: '1', name: hidden('1'), from: minutesAgo(9), tools: [] })
+  await insertServerVersion(store.pool, { id: '2', name: 'B', from: minutesAgo(9), tools: [] })
+  const tools = [{ name: hidden('') }, { name: 'find', description: hidden('') }]
+  await insertServerVersion(store.pool, { id: '3', name: 'C', from: minutesAgo(9), tools })
+  await store.pool.query(`update ferry.mcp_server_versions set tool_count = jsonb_array_length(tools),
+    description = case server_id when '2' then 'Or\u200Bders' else 'Plain' end`)
+  expect(await ask(store, 'mcp_risk', 'server_id tool detail')).toEqual([
+    ['2', null, 'U+200B'],
+    ['3', hidden(''), 'U+200B'],
+    ['3', 'find', 'U+200B'],
+    ['1', null, 'U+200B'],
+  ])
+})
