@@ -17,6 +17,10 @@ COMMENT ON COLUMN ferry.audit.subject_id IS 'Which one: sync_runs.id, imports.id
 ALTER TABLE ferry.alert_rule_versions
   SET (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
 --> statement-breakpoint
+COMMENT ON COLUMN ferry.removal_holds.partly_approved IS 'Whether it waits for a person, however few of its rows are still missing. All do; a worker of 0.2.0 asks for it.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.removal_holds.outcome IS 'How it ended: approved (they were removed), voided (a later complete listing had its rows again, or a run held rows of other folders) or rejected (a person said that they are not gone).';
+--> statement-breakpoint
 COMMENT ON TABLE ferry.history IS 'From when on the history is complete. No row for as long as nothing of it was removed for its age.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.history.starts_at IS 'Versions and firings that ended before may have been removed. -infinity if none have been.';

@@ -91,10 +91,10 @@ COMMENT ON COLUMN ferry.removal_holds.opened_by_run IS 'The run that held the re
 COMMENT ON COLUMN ferry.removal_holds.last_run IS 'The latest run that found them missing.';
 COMMENT ON COLUMN ferry.removal_holds.ids IS 'The ids that would have been removed.';
 COMMENT ON COLUMN ferry.removal_holds.since_runs IS 'For each of the ids, in their order, the run since which its removal has been held without a break.';
-COMMENT ON COLUMN ferry.removal_holds.partly_approved IS 'Whether it is what was left of a hold when a person decided about other rows of it: it waits for a person, however few rows it has.';
+COMMENT ON COLUMN ferry.removal_holds.partly_approved IS 'Whether it waits for a person, however few of its rows are still missing. All do; a worker of 0.2.0 asks for it.';
 COMMENT ON COLUMN ferry.removal_holds.opened_at IS 'When the hold was opened.';
 COMMENT ON COLUMN ferry.removal_holds.ended_at IS 'When it ended; null while it waits.';
-COMMENT ON COLUMN ferry.removal_holds.outcome IS 'How it ended: approved (they were removed), voided (a later complete listing decided) or rejected (a person said that they are not gone).';
+COMMENT ON COLUMN ferry.removal_holds.outcome IS 'How it ended: approved (they were removed), voided (a later complete listing had its rows again, or a run held rows of other folders) or rejected (a person said that they are not gone).';
 COMMENT ON COLUMN ferry.removal_holds.rejected_by IS 'Who rejected it: user and host.';
 COMMENT ON COLUMN ferry.removal_holds.rejected_ids IS 'Of a rejected hold, the ids that are kept although they are still absent. Each complete listing takes out those it has again.';
 

@@ -44,12 +44,16 @@ type Current = ReadonlyMap<
   { readonly folder: bigint; readonly name: string; readonly firing: boolean }
 >
 
+/** Rules that wait for a person, and the folder whose listing lacked them. */
+type Held = { readonly folder: bigint; readonly ids: readonly bigint[] }
+
 /** What the rules say becomes of what is current, written down once more and more plainly than in the code. */
 function expectAfter(
   current: Current,
   scope: { folder: bigint; isKnown: boolean; accepted: boolean },
   [first, second]: readonly [readonly Listed[], readonly Listed[]],
-): { after: Current; removed: number; status: string } {
+  held: readonly Held[],
+): { after: Current; removed: number; status: string; held: readonly Held[] } {
   const visible = (listed: readonly Listed[]) =>
     listed.filter(({ folder }) => scope.folder === 0n || folder === scope.folder)
   const isWhole = (listed: readonly Listed[]) => listed.every(({ broken }) => broken !== 'without an id')
@@ -67,15 +71,21 @@ function expectAfter(
   }
 
   const [one, two] = [visible(first), visible(second)]
-  if (!isWhole(one)) return { after: merged(one), removed: 0, status: 'partial' }
-  if (absentFrom(one).length === 0) return { after: merged(one), removed: 0, status: 'succeeded' }
-  if (!scope.isKnown) return { after: merged(one), removed: 0, status: 'succeeded' }
-  if (!isWhole(two)) return { after: merged(one), removed: 0, status: 'partial' }
+  const kept = { after: merged(one), removed: 0, held }
+  if (!isWhole(one)) return { ...kept, status: 'partial' }
+  if (!scope.isKnown) return { ...kept, status: 'succeeded' }
+  const stillHeld = held.filter(({ folder }) => scope.folder !== 0n && folder !== scope.folder)
+  if (absentFrom(one).length === 0) return { ...kept, status: 'succeeded', held: stillHeld }
+  if (!isWhole(two)) return { ...kept, status: 'partial' }
   const gone = absentFrom(one).filter(id => absentFrom(two).includes(id))
-  const tooMany =
-    gone.length === inScope.length || gone.length > Math.max(GUARD.rows, GUARD.share * inScope.length)
-  if (gone.length > 0 && tooMany && !scope.accepted) return { after: merged(one), removed: 0, status: 'held' }
-  return { after: merged(one, gone), removed: gone.length, status: 'succeeded' }
+  const asks =
+    (gone.length > 0 && gone.length === inScope.length) ||
+    gone.length > Math.max(GUARD.rows, GUARD.share * inScope.length) ||
+    gone.some(id => held.some(({ ids }) => ids.includes(id)))
+  if (asks && !scope.accepted) {
+    return { ...kept, status: 'held', held: [...stillHeld, { folder: scope.folder, ids: gone }] }
+  }
+  return { after: merged(one, gone), removed: gone.length, status: 'succeeded', held: stillHeld }
 }
 
 const ROWS = `account, id::int as id, folder_id::int as folder, name, triggered as firing`
@@ -108,6 +118,7 @@ test('whatever is listed, in whatever order: what is current follows the rules, 
       const current = new Map<string, Current>(names.map(name => [name, new Map()]))
       const last = new Map<string, readonly Listed[]>()
       const known = new Set<string>()
+      const held = new Map<string, readonly Held[]>()
       const moments: Moment[] = []
       const everything = () => names.flatMap(name => rowsOf(name, current.get(name) ?? new Map()))
 
@@ -116,7 +127,12 @@ test('whatever is listed, in whatever order: what is current follows the rules, 
         const one = first === 'as before' ? (last.get(account) ?? []) : first
         const two = second === 'the same' ? one : second
         const scope = { folder, accepted, isKnown: known.has(`${account} ${folder}`) }
-        const wanted = expectAfter(current.get(account) ?? new Map(), scope, [one, two])
+        const wanted = expectAfter(
+          current.get(account) ?? new Map(),
+          scope,
+          [one, two],
+          held.get(account) ?? [],
+        )
         const accounts = new Map([[account, scriptedAccount(account, n => (n === 1 ? one : two))]])
         const result = await syncInventory(
           { ...harness.ferry, accounts, removalGuard: GUARD },
@@ -135,6 +151,7 @@ test('whatever is listed, in whatever order: what is current follows the rules, 
         seen[result.status] = (seen[result.status] ?? 0) + 1
         if (wanted.status !== 'partial') known.add(`${account} ${folder}`)
         current.set(account, wanted.after)
+        held.set(account, wanted.held)
         expect(await lookAt(harness, names, 'ferry.alert_rules')).toEqual(everything())
         const [run] = await harness.query<{ at: string }>(
           'select applied_at::text as at from ferry.sync_runs where id = $1',

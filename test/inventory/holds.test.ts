@@ -51,6 +51,17 @@ test('what one folder holds takes the place of what all folders held, and the ot
   ])
 })
 
+test('what a hold of other folders replaced waits for a person too, until it is listed again', async () => {
+  await using harness = await openKnown()
+  expect(await syncListed(harness, [keep(...upTo(40).slice(20))], FOLDER_1)).toMatchObject({ status: 'held' })
+  expect(await syncListed(harness, [keep(...upTo(20))], FOLDER_2)).toMatchObject({ status: 'held' })
+  expect(await openHolds(harness)).toMatchObject([{ ids: upTo(40).slice(20) }])
+  const allButOne = keep(...upTo(40).slice(1))
+  expect(await syncListed(harness, [allButOne], FOLDER_1)).toMatchObject({ status: 'held', removed: 0 })
+  expect(await syncListed(harness, [EVERYTHING], FOLDER_1)).toMatchObject({ status: 'succeeded' })
+  expect(await syncListed(harness, [allButOne], FOLDER_1)).toMatchObject({ status: 'succeeded', removed: 1 })
+})
+
 test('a hold of the same folders is brought up to date, and each run that made it so may be approved', async () => {
   await using harness = await openKnown()
   const first = await syncListed(harness, [keep(1, 2)], FOLDER_1)

@@ -67,6 +67,30 @@ test('more than the guard allows is held, and the rest of the run applied', asyn
   expect(holds).toEqual([{ ids: 13, ended_at: null }])
 })
 
+test('what is held waits for a person, also once the guard would allow it: rows came, or some are listed again', async () => {
+  await using harness = await openFerryHarness({ rules: 50 })
+  await harness.sync()
+  const gone = rulesOf(harness).slice(0, 11)
+  for (const rule of gone) harness.sandbox.state.removeRule(rule.id)
+  expect(await harness.sync()).toMatchObject({ status: 'held' })
+  for (let n = 0; n < 6; n++) harness.sandbox.state.addRule({ name: `new ${n}` })
+  expect(await harness.sync()).toMatchObject({ status: 'held', added: 6 })
+  expect(await harness.sync()).toMatchObject({ status: 'held', removed: 0 })
+  for (const rule of gone.slice(1)) harness.sandbox.state.addRule(rule)
+  const held = await harness.sync()
+  expect(held).toMatchObject({ status: 'held', removed: 0 })
+  const holds = await harness.query('select ids, ended_at from ferry.removal_holds')
+  expect(holds).toEqual([{ ids: [`${gone[0]!.id}`], ended_at: null }])
+  // Nor does what vanishes while it waits go unasked.
+  const another = rulesOf(harness)[0]!
+  harness.sandbox.state.removeRule(another.id)
+  expect(await harness.sync()).toMatchObject({ status: 'held', removed: 0 })
+  harness.sandbox.state.addRule(another)
+  expect(await approveRun(harness.ferry, held.run, ADA, NEVER)).toMatchObject({ removed: 1 })
+  harness.sandbox.state.removeRule(another.id)
+  expect(await harness.sync()).toMatchObject({ status: 'succeeded', removed: 1 })
+})
+
 test('as many as the guard allows are removed unasked', async () => {
   await using harness = await openFerryHarness({ rules: 60 })
   await harness.sync()

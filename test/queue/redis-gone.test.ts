@@ -32,7 +32,7 @@ test.skipIf(!hasRedisServer)(
   'once its Redis is a replica, it connects anew: the master is elsewhere under the same name',
   async () => {
     await using redis = await startRedis()
-    const connections = async () =>
+    const connections = async (): Promise<string[]> =>
       `${await redis.admin.client('LIST', 'TYPE', 'NORMAL')}`.match(/^id=\d+/gm) ?? []
     const others = await connections()
     const queue = openRawQueue({ databaseUrl: '', redisUrl: redis.url, installation: 'test' }, 'sync')

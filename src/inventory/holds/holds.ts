@@ -50,7 +50,6 @@ export async function holdRemovals(
   ids: readonly string[],
 ): Promise<void> {
   const { account, resource, runId } = run
-  const left = await loadLeftIds(client, run)
   await closeHold(client, run, not(listedFoldersOf(scope)), { outcome: 'voided' })
   const [open] = await drizzleOf(client).select(HELD).from(holds).where(isOpenIn(run))
   const since = open ? sinceRunsOf(open) : new Map<string, bigint>()
@@ -61,7 +60,8 @@ export async function holdRemovals(
       account,
       resource,
       opened_by_run: runId,
-      partly_approved: ids.some(id => left.has(id)),
+      // A worker of 0.2.0 lets go what falls below the guard, but for these.
+      partly_approved: true,
       ...found,
     })
     .onConflictDoUpdate({
@@ -169,20 +169,20 @@ export async function loadHeldIds(pool: Pool, runId: bigint): Promise<readonly s
 }
 
 /**
- * The ids whose removal waits for a person although a person decided about others of the same hold: also if a run of other folders
- * ended that hold, until a complete listing of its folders has decided about them.
+ * The ids whose removal waits for a person: also if a run of other folders ended their hold, until a complete listing of its folders
+ * has decided about them.
  */
-export async function loadLeftIds(
+export async function loadWaitingIds(
   client: Pool | PoolClient,
   inventory: Inventory,
 ): Promise<ReadonlySet<string>> {
-  const ids = await findColumn(client, z.string(), LEFT, [inventory.account, inventory.resource])
+  const ids = await findColumn(client, z.string(), WAITING, [inventory.account, inventory.resource])
   return new Set(ids)
 }
 
-const LEFT = `
+const WAITING = `
   select unnest(h.ids) as id from ferry.removal_holds h join ferry.sync_runs l on l.id = h.last_run
-  where h.account = $1 and h.resource = $2 and h.partly_approved and (h.ended_at is null or h.outcome = 'voided' and not exists (
+  where h.account = $1 and h.resource = $2 and (h.ended_at is null or h.outcome = 'voided' and not exists (
     select from ferry_internal.complete_runs r
     where r.account = $1 and r.inventory = $2 and r.id > h.last_run and r.finished_at > h.ended_at and r.knows_absent
       and ${coversFolders('r.folders', "l.scope -> 'folders'")}))`

@@ -40,24 +40,24 @@ export type Evidence = {
   readonly isScopeKnown: boolean
   /** The ids whose removal a person rejected, each with the run that held it. */
   readonly rejected: ReadonlyMap<string, string>
-  /** The ids that stayed held when a person decided about others. */
-  readonly left: ReadonlySet<string>
+  /** The ids whose removal was held, and waits for a person. */
+  readonly waiting: ReadonlySet<string>
 }
 
 /** Nothing is absent, so nothing depends on it. */
-export const NO_EVIDENCE: Evidence = { isScopeKnown: true, rejected: new Map(), left: new Set() }
+export const NO_EVIDENCE: Evidence = { isScopeKnown: true, rejected: new Map(), waiting: new Set() }
 
 /**
  * Decides about the rows that a listing lacks. `incomplete` says why the listing is not complete; null if it is.
  *
  * While a row is absent whose removal a person rejected, the listing is known to be wrong, so whatever else is absent is
- * held. So is whatever is absent besides rows that were left held when a person decided about others.
+ * held. So is whatever is absent while a row is that was held: only a person lets it go, however few are absent by now.
  */
 export function decideRemovals(
   incomplete: string | null,
   { absent, current }: Absence,
   policy: RemovalPolicy,
-  { isScopeKnown, rejected, left }: Evidence,
+  { isScopeKnown, rejected, waiting }: Evidence,
 ): Removals {
   if (incomplete !== null) return { kind: 'partial', why: incomplete }
   if (absent.length === 0) return { kind: 'remove', ids: [] }
@@ -70,7 +70,7 @@ export function decideRemovals(
 
   const before = absent.flatMap(id => rejected.get(id) ?? [])
   if (before.length === absent.length) return { kind: 'keep', absent: absent.length, because: 'rejected' }
-  const asks = before.length > 0 || absent.some(id => left.has(id))
+  const asks = before.length > 0 || absent.some(id => waiting.has(id))
   return asks || isSuspicious(absent.length, current, policy.guard)
     ? { kind: 'hold', ids: absent.filter(id => !rejected.has(id)), current, rejected: before }
     : { kind: 'remove', ids: absent }

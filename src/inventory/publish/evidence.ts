@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import { type LockedHold, loadLeftIds, lockOpenHold } from '#src/inventory/holds/holds.ts'
+import { type LockedHold, loadWaitingIds, lockOpenHold } from '#src/inventory/holds/holds.ts'
 import { loadRejectedIds } from '#src/inventory/holds/rejected-rows.ts'
 import { isScopeKnown, isScopeOf, type Scope } from '#src/inventory/scope.ts'
 import type { Inventory } from '#src/model/resource.ts'
@@ -17,7 +17,7 @@ export async function loadEvidence(
   return {
     isScopeKnown: await isScopeKnown(client, run),
     rejected: await loadRejectedIds(client, run),
-    left: await loadLeftIds(client, run),
+    waiting: await loadWaitingIds(client, run),
   }
 }
 
