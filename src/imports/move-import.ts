@@ -4,9 +4,9 @@ import { drizzleOf, eq, sql } from '#src/db/drizzle.ts'
 import { raiseEvent, resolveEvent } from '#src/db/outbox.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import type { EventKind } from '#src/model/event.ts'
-import type { ImportStatus } from '#src/model/import.ts'
+import { type ImportStatus, isActive } from '#src/model/import.ts'
 import { type Left, moveOf } from '#src/model/import-moves.ts'
-import { ImportNotFound } from './errors.ts'
+import { ImportNotFound, ImportRefuses } from './errors.ts'
 import { imports } from './schema.ts'
 
 /*
@@ -26,6 +26,28 @@ export type LockedImport = typeof imports.$inferSelect
 export async function lockForMove(client: PoolClient, id: bigint): Promise<LockedImport> {
   const [found] = await drizzleOf(client).select().from(imports).where(eq(imports.id, id)).for('update')
   if (!found) throw new ImportNotFound(id)
+  return found
+}
+
+/**
+ * What a person saw of an import before a decision. A worker that begins or ends a turn changes nothing of it.
+ */
+export function seenOf({ status, pauseCode }: { status: ImportStatus; pauseCode: string | null }): string {
+  if (isActive(status)) return 'active'
+  return status === 'paused' ? `paused ${pauseCode ?? ''}` : status
+}
+
+/** The same as `lockForMove`, for a decision. Throws `ImportRefuses` if the import is not any more as it was seen, if that is known. */
+export async function lockAsSeen(
+  client: PoolClient,
+  id: bigint,
+  seen: string | undefined,
+): Promise<LockedImport> {
+  const found = await lockForMove(client, id)
+  if (seen !== undefined && seen !== seenOf({ ...found, pauseCode: found.pause_code })) {
+    const now = `import ${id} has changed since you looked at it: it is ${found.status} now`
+    throw new ImportRefuses(`${now}. Nothing was done. Look again, then decide.`)
+  }
   return found
 }
 

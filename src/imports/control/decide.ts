@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { inTransaction } from '#src/db/pool.ts'
 import { ImportRefuses } from '#src/imports/errors.ts'
-import { type ImportHappening, type LockedImport, lockForMove, moveImport } from '#src/imports/move-import.ts'
+import { type ImportHappening, type LockedImport, lockAsSeen, moveImport } from '#src/imports/move-import.ts'
 import { nextSteps } from '#src/imports/next-steps.ts'
 import { PAUSED_BY_PERSON } from '#src/imports/sending/pause.ts'
 import type { ActedBy } from '#src/model/act.ts'
@@ -11,32 +11,37 @@ import { stepsInWords } from '#src/model/next-step.ts'
 /*
  * The decisions of a person about an import. Each is one transaction that locks the import's row, and is recorded with the
  * person. `src/model/import-moves.ts` says what is possible in which status. Each returns the new status, and throws
- * `ImportNotFound`, or `ImportRefuses` if the status does not allow it.
+ * `ImportNotFound`, or `ImportRefuses` if the status does not allow it, or is not what the person saw (`seenOf`), if that is given.
  */
 
 /** Lets workers send a staged import; one without recipients is completed by it. */
-export function confirmImport(pool: Pool, id: bigint, by: ActedBy): Promise<ImportStatus> {
-  return decide(pool, id, { event: 'confirm', by })
+export function confirmImport(pool: Pool, id: bigint, by: ActedBy, seen?: string): Promise<ImportStatus> {
+  return decide(pool, id, { event: 'confirm', by }, seen)
 }
 
 /** Stops an import after the calls in flight. */
-export function pauseImport(pool: Pool, id: bigint, by: ActedBy): Promise<ImportStatus> {
-  return decide(pool, id, { event: 'pause', pause: PAUSED_BY_PERSON, by })
+export function pauseImport(pool: Pool, id: bigint, by: ActedBy, seen?: string): Promise<ImportStatus> {
+  return decide(pool, id, { event: 'pause', pause: PAUSED_BY_PERSON, by }, seen)
 }
 
 /** Queues a paused import again. Its failures, its back-off and the reason of its pause are forgotten. */
-export function resumeImport(pool: Pool, id: bigint, by: ActedBy): Promise<ImportStatus> {
-  return decide(pool, id, { event: 'resume', by })
+export function resumeImport(pool: Pool, id: bigint, by: ActedBy, seen?: string): Promise<ImportStatus> {
+  return decide(pool, id, { event: 'resume', by }, seen)
 }
 
 /** Ends an import. Calls in flight still end and are counted; rows that were not sent stay pending. */
-export function cancelImport(pool: Pool, id: bigint, by: ActedBy): Promise<ImportStatus> {
-  return decide(pool, id, { event: 'cancel', by })
+export function cancelImport(pool: Pool, id: bigint, by: ActedBy, seen?: string): Promise<ImportStatus> {
+  return decide(pool, id, { event: 'cancel', by }, seen)
 }
 
-function decide(pool: Pool, id: bigint, happening: ImportHappening): Promise<ImportStatus> {
+function decide(
+  pool: Pool,
+  id: bigint,
+  happening: ImportHappening,
+  seen: string | undefined,
+): Promise<ImportStatus> {
   return inTransaction(pool, async client => {
-    const found = await lockForMove(client, id)
+    const found = await lockAsSeen(client, id, seen)
     const { status, refused } = await moveImport(client, found, happening)
     if (refused !== null) throw refusal(found, refused)
     return status

@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { inTransaction } from '#src/db/pool.ts'
 import { findAll, Int8 } from '#src/db/rows.ts'
-import { lockForMove } from '#src/imports/move-import.ts'
+import { lockAsSeen } from '#src/imports/move-import.ts'
 import { lockPage } from '#src/imports/page.ts'
 import { reclaimExpiredOfPage } from '#src/imports/sending/reclaim.ts'
 import { endSetAside } from '#src/imports/sending/reject-rows.ts'
@@ -20,20 +20,25 @@ export type Resolved = { readonly batches: number; readonly rows: number; readon
 /**
  * Records what a person found out about uncertain batches, one or all: they were sent, or they are to be sent again. Rows
  * of a cancelled import that are to be sent again are sent by the next import of the same recipients. If `doubt` is given,
- * the decision is refused unless it is about just that (see `doubtAbout`): somebody looked at these batches only.
+ * the decision is refused unless it is about just that (see `doubtAbout`): somebody looked at these batches only. So is it if the
+ * import is not any more as it was `seen`.
  */
 export async function resolveUncertain(
   pool: Pool,
   id: bigint,
   as: Resolution,
   by: ActedBy,
-  { batchId = null, doubt = null }: { readonly batchId?: bigint | null; readonly doubt?: string | null } = {},
+  {
+    batchId = null,
+    doubt = null,
+    seen,
+  }: { readonly batchId?: bigint | null; readonly doubt?: string | null; readonly seen?: string } = {},
 ): Promise<Resolved> {
   // In a transaction of its own: what it changes is to stay, even if there is nothing to decide.
   await reclaimExpiredOfPage(pool, id)
   return inTransaction(pool, async client => {
     await lockPage(client, id)
-    const found = await lockForMove(client, id)
+    const found = await lockAsSeen(client, id, seen)
     const allowed = moveOf('resolve', found)
     if ('refused' in allowed) throw refusal(found, allowed.refused)
     const decided = await decideBatches(client, id, as, batchId)

@@ -1,7 +1,7 @@
 import { ImportRefuses } from '#src/imports/errors.ts'
+import { seenOf } from '#src/imports/move-import.ts'
 import { loadSummaryRow, type SummaryRow } from '#src/imports/reporting/summary.ts'
 import type { ActedBy } from '#src/model/act.ts'
-import { isActive } from '#src/model/import.ts'
 import { type ImportAction, isAllowed } from '#src/model/import-moves.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { type Html, html } from '../html.ts'
@@ -18,6 +18,13 @@ export type About = {
   readonly request: PageRequest
 }
 
+/** A confirmation as it was sent, with what of the import was seen when it was made. */
+export type Sent = About & {
+  readonly by: ActedBy
+  readonly form: URLSearchParams
+  readonly seen: string
+}
+
 /** One decision about an import, for `importAction`. */
 export type ImportDecision = {
   readonly path: string
@@ -27,8 +34,8 @@ export type ImportDecision = {
   readonly action: ImportAction
   /** What will happen, and what the form carries that must still be so when it is sent. Throws `NotPossible`. */
   explain(about: About): Promise<Omit<Confirmation, 'back'>>
-  /** Throws `ImportNotFound` or `ImportRefuses`. */
-  carryOut(about: About, by: ActedBy, form: URLSearchParams): Promise<unknown>
+  /** Throws `ImportNotFound`, or `ImportRefuses`, also if the import is not as it was seen. */
+  carryOut(sent: Sent): Promise<unknown>
 }
 
 /**
@@ -57,7 +64,7 @@ export function importAction({ path, done, action, explain, carryOut }: ImportDe
       const { body, ...explained } = await explain(about)
       return {
         ...explained,
-        body: html`${body}<input type="hidden" name="seen" value="${stateOf(about.row)}">`,
+        body: html`${body}<input type="hidden" name="seen" value="${seenOf(about.row)}">`,
         back: pathOf(about.row),
       }
     },
@@ -65,12 +72,8 @@ export function importAction({ path, done, action, explain, carryOut }: ImportDe
       const about = await find(request)
       if (!about) return null
       expectPossible(about)
-      if (form.get('seen') !== stateOf(about.row)) {
-        const now = `Import ${about.id} has changed since you opened this page: it is ${about.row.status} now.`
-        throw notPossible(about.row, `${now} Nothing was done. Look again, then decide.`)
-      }
       try {
-        await carryOut(about, by, form)
+        await carryOut({ ...about, form, by, seen: form.get('seen') ?? '' })
       } catch (error) {
         if (!(error instanceof ImportRefuses)) throw error
         throw new NotPossible(capital(error.message), pathOf(about.row), { cause: error })
@@ -91,10 +94,4 @@ function pathOf({ id }: SummaryRow): string {
 /** Where its rows go, and from which file. */
 export function destination(row: SummaryRow): Html {
   return html`To page <strong>${row.pageId}</strong> of account <strong>${foreign(row.account)}</strong>, by ${foreign(row.method)}, from ${foreign(row.file)}.`
-}
-
-/** What must not have changed between the confirmation and the decision. A worker that begins or ends a turn changes nothing. */
-function stateOf({ status, pauseCode }: SummaryRow): string {
-  if (isActive(status)) return 'active'
-  return status === 'paused' ? `paused ${pauseCode ?? ''}` : status
 }

@@ -32,7 +32,7 @@ ${first === null ? null : html`<p>After the first ${counted(first, 'row')} it pa
       button: row.pending === 0 ? `Complete import ${id}` : `Send ${counted(row.pending, 'row')}`,
     }
   },
-  carryOut: ({ id, request }, by) => confirmImport(request.target.pool, id, by),
+  carryOut: ({ id, request, by, seen }) => confirmImport(request.target.pool, id, by, seen),
 }
 
 const pause: ImportDecision = {
@@ -49,7 +49,7 @@ const pause: ImportDecision = {
       button: `Pause import ${id}`,
     }
   },
-  carryOut: ({ id, request }, by) => pauseImport(request.target.pool, id, by),
+  carryOut: ({ id, request, by, seen }) => pauseImport(request.target.pool, id, by, seen),
 }
 
 const resume: ImportDecision = {
@@ -68,7 +68,7 @@ ${row.uncertain > 0 ? html`<p>The outcome of ${counted(row.uncertain, 'more row'
       button: isApproval ? `Approve and send ${counted(row.pending, 'row')}` : `Resume import ${id}`,
     }
   },
-  carryOut: ({ id, request }, by) => resumeImport(request.target.pool, id, by),
+  carryOut: ({ id, request, by, seen }) => resumeImport(request.target.pool, id, by, seen),
 }
 
 const cancel: ImportDecision = {
@@ -91,7 +91,7 @@ ${pending === 0 ? null : html`<p>To send the others later, import the file again
       isDangerous: true,
     }
   },
-  carryOut: ({ id, request }, by) => cancelImport(request.target.pool, id, by),
+  carryOut: ({ id, request, by, seen }) => cancelImport(request.target.pool, id, by, seen),
 }
 
 /** How much is sent and for how long, if nobody else uses the limit. */

@@ -31,10 +31,11 @@ ${whatFollows(about.row, batches)}<input type="hidden" name="doubt" value="${dou
         isDangerous: as === 'sent',
       }
     },
-    carryOut: (about, by, form) =>
+    carryOut: ({ by, form, seen, ...about }) =>
       resolveUncertain(about.request.target.pool, about.id, as, by, {
         batchId: batchOf(about),
         doubt: form.get('doubt') ?? '',
+        seen,
       }),
   }
 }
