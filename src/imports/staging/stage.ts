@@ -95,9 +95,9 @@ async function stage(
   const file = await openFile(source, rules.fields, rules.preset)
   const report = await inTransaction(pool, async client => {
     const staging = await beginStaging(client, newImport(source, options, file), isDryRun)
-    if (options.suppress !== null) {
-      await copySuppressions(client, options.suppress, options.method, hashOf, signal)
-    }
+    const { suppress, method } = options
+    const suppressions =
+      suppress === null ? null : await copySuppressions(client, suppress, method, hashOf, signal)
     const writer = new StagingWriter(client, staging)
     const rows = new RowSink(writer, new RowCheck(rules), hashOf, file, openEnclosedCount(options.method))
     await file.readRows(rows, async () => {
@@ -113,6 +113,7 @@ async function stage(
       ...(await countStaged(client, staging, options, { stored, tally: rows.tally, isDryRun })),
       id: isDryRun ? null : staging.id,
       options,
+      suppressions,
       file: { compression: source.compression, ...file.shape() },
       tally: rows.tally,
       durationMs: Math.round(performance.now() - startedAtMs),

@@ -1,3 +1,4 @@
+import { isEmailValid } from '@hapi/address'
 import type { PoolClient } from 'pg'
 import { BinaryRows, rowStart } from '#src/db/binary-rows.ts'
 import { copyRows } from '#src/db/copy.ts'
@@ -19,8 +20,9 @@ import type { Staging } from './staging.ts'
 const COPY_BYTES = 64 * 1024
 
 /**
- * Reads the list given by `--suppress` into a table of hashes. It has one recipient a line, or a column of recipients. Throws
- * `FileRefused` with the lines that cannot be read: a person who opted out on such a line would be subscribed again.
+ * Reads the list given by `--suppress` into a table of hashes, and returns how many recipients it names. It has one a line, or columns
+ * of them. Throws `FileRefused` with the lines that cannot be read, and if it names nobody: a person who opted out would be subscribed
+ * again.
  */
 export async function copySuppressions(
   client: PoolClient,
@@ -28,7 +30,7 @@ export async function copySuppressions(
   method: string,
   hashOf: (recipient: string) => string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<number> {
   await using source = await openSource(path, signal)
   const target = await createSuppressions(client)
   const recipientsOf = openRowReader(method)
@@ -38,6 +40,7 @@ export async function copySuppressions(
     if (hashes.size > more) await copyRows(client, target, hashes.take())
   }
   const start = rowStart(1)
+  let count = 0
   const sink: Sink = {
     row(line, values, raw) {
       if (BLANK.test(raw)) return
@@ -47,6 +50,7 @@ export async function copySuppressions(
         hashes.begin(start)
         hashes.uuid(hashOf(recipient))
       }
+      count += recipients.length
     },
     faultOf: values => (recipientsOf(values).fault === null ? null : RECIPIENT),
     damaged(line, reason, message, raw) {
@@ -56,7 +60,10 @@ export async function copySuppressions(
   }
   await readRecipients(
     source,
-    text => recipientsOf([text]).fault === null,
+    text => {
+      const { fault } = recipientsOf([text])
+      return fault === null || (fault === FOR_MANY && text.includes('@'))
+    },
     sink,
     async () => {
       signal.throwIfAborted()
@@ -64,8 +71,15 @@ export async function copySuppressions(
     },
   )
   unreadable.expectNone()
+  if (count === 0) {
+    throw new FileRefused(
+      `${source.name} names nobody who must not be subscribed.`,
+      'Check that the export is complete. If nobody is to be left out, leave out --suppress.',
+    )
+  }
   await flush(0)
   await source.expectUnchanged()
+  return count
 }
 
 async function readRecipients(
@@ -113,6 +127,18 @@ const SEVERAL = 'several columns, and no header names the one with the recipient
 const ENCLOSES =
   'its quotes enclose further lines that may name somebody: correct them, or remove that column'
 
+const UNREAD =
+  'an address is in a column that is not read: call that column mail, address or subscriber, or remove it'
+const CELL_END = /[",;\t\r\n]+/
+
+/** Whether a cell of a row is an address, and is in none of the texts that were read of it. */
+function hasAddressBeside(raw: string, read: Iterable<string | null>): boolean {
+  if (!raw.includes('@')) return false
+  const cellsOf = (text: string) => text.split(CELL_END).map(cell => cell.trim().toLowerCase())
+  const known = new Set([...read].flatMap(text => (text === null ? [] : cellsOf(text))))
+  return cellsOf(raw).some(cell => cell.includes('@') && !known.has(cell) && isEmailValid(cell))
+}
+
 /** Reads recipients as rows do, but accepts unusual addresses: every recipient that the file may contain must be found. */
 function openRecipientReader(method: string) {
   const isEmail = method === 'email'
@@ -146,7 +172,7 @@ function openRowReader(method: string) {
   const mayName = (text: string | null) => text === null || namesOne(text)
   const enclosedIn = openEnclosedCount(method)
   // Of other methods, any text may be a recipient.
-  const encloses = isEmail ? enclosedIn : (raw: string) => Number(/[\r\n]/.test(raw.trimEnd()))
+  const enclosed = isEmail ? enclosedIn : (raw: string) => Number(/[\r\n]/.test(raw.trimEnd()))
   return (values: readonly unknown[], raw = '') => {
     const texts = new Set(values.map(textOf))
     if (texts.size > 1) texts.delete('')
@@ -155,7 +181,9 @@ function openRowReader(method: string) {
     const unread = read.filter(({ fault }) => fault !== null)
     const naming =
       unread.find(({ text }) => mayName(text)) ?? (recipients.length === 0 ? unread[0] : undefined)
-    return { recipients, fault: naming?.fault ?? (encloses(raw, values) > 0 ? ENCLOSES : null) }
+    const encloses = enclosed(raw, values) > 0 ? ENCLOSES : null
+    const beside = isEmail && hasAddressBeside(raw, texts) ? UNREAD : null
+    return { recipients, fault: naming?.fault ?? encloses ?? beside }
   }
 }
 

@@ -24,6 +24,8 @@ export type StagingResult = {
   /** Rows to be sent, without those that other imports have sent. */
   readonly recipients: number
   readonly alreadyImported: number
+  /** How many recipients the suppression list names; null without one. */
+  readonly suppressions: number | null
   readonly maybeSent: readonly MaybeSentBefore[]
   readonly tally: Readonly<Tally>
   readonly reasons: readonly StagedReason[]
@@ -38,12 +40,15 @@ const STATUS_COLUMN =
 
 /** Returns what a person should know before they confirm. No warning names a person. */
 export function warningsAbout(result: StagingResult): string[] {
-  const { recipients, maybeSent, reasons, file, options, tally } = result
+  const { recipients, maybeSent, reasons, file, options, suppressions, tally } = result
   const { read } = tally
   const warnings: string[] = []
   const rows = (reason: string) => reasons.find(known => known.reason === reason)?.rows ?? 0
   if (read === 0) warnings.push('The file has a header and no rows.')
   else if (recipients === 0) warnings.push('No row of the file will be sent.')
+  if (suppressions !== null && rows('suppression list') === 0) {
+    warnings.push(`The file has none of the ${counted(suppressions, 'recipient')} of the suppression list.`)
+  }
   warnings.push(...maybeSent.map(aboutUncertain), ...aboutEnclosed(tally))
   if (rows('no locale') === read && read > 0) {
     warnings.push('No row has a locale: set one for all rows with --default-locale, such as en-US.')

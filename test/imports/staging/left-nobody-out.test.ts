@@ -52,6 +52,52 @@ test('a note of several lines in a list that names nobody stays a note', async (
 })
 
 test.for([
+  ['email,alternate_email\nada@example.com,ben@example.com\n', 'line 2'],
+  ['recipient;e-mail 2\nada@example.com;\ncleo@example.com;"ben@example.com"\n', 'line 3'],
+  ['{"email":"ada@example.com","contact":"ben@example.com"}\n', 'line 1'],
+] as const)('an address in a column that is not read is no address left out: %j', async ([list, line]) => {
+  await using harness = await openStagingHarness()
+  const suppress = await harness.file(list)
+  const { message } = await harness.refusal('email\nben@example.com\n', { suppress })
+  expect(message).toContain(`${line} (an address is in a column that is not read: call that column mail,`)
+})
+
+test('a column that repeats the address that was read, or speaks of one, is no other person', async () => {
+  await using harness = await openStagingHarness()
+  const list =
+    'email,login,reason\nada@example.com,ADA@example.com,"asked by help@example.com, twice"\nben@example.com,,@ home\n'
+  const suppress = await harness.file(list)
+  const { summary, warnings } = await harness.stage('email\nada@example.com\n', { suppress })
+  expect(summary).toMatchObject({ suppressed: 1, pending: 0 })
+  expect(warnings.join()).not.toContain('suppression list')
+})
+
+test.for(['email\n', 'email,reason\n,\n\n', '{"email":""}\n'])(
+  'a suppression list that names nobody is refused, as an empty one is: %j',
+  async list => {
+    await using harness = await openStagingHarness()
+    const suppress = await harness.file(list)
+    const { message, whatToDo } = await harness.refusal('email\nben@example.com\n', { suppress })
+    expect(message).toMatch(/names nobody who must not be subscribed\.$|1 line of .* cannot be read: line 1/)
+    expect(whatToDo).toMatch(/leave out --suppress\.|Correct each/)
+  },
+)
+
+test('a suppression list of which nobody is in the file is told of', async () => {
+  await using harness = await openStagingHarness()
+  const suppress = await harness.file('ada@example.com\ncleo@example.com\n')
+  const { warnings } = await harness.stage('email\nben@example.com\n', { suppress })
+  expect(warnings).toEqual(['The file has none of the 2 recipients of the suppression list.'])
+})
+
+test('a pattern in the first line of a list without a header is named as one', async () => {
+  await using harness = await openStagingHarness()
+  const suppress = await harness.file('*@example.com\nada@example.com\n')
+  const { message } = await harness.refusal('email\nben@example.com\n', { suppress })
+  expect(message).toContain('line 1 (a pattern, and only recipients who are listed are left out')
+})
+
+test.for([
   '“ada@example.com”',
   '‘ada@example.com’',
   '„ada@example.com“',

@@ -30,6 +30,7 @@ function warnings({ options, file, tally, reasons = {}, ...found }: Found): stri
     },
     recipients: 2_000,
     alreadyImported: 0,
+    suppressions: null,
     maybeSent: [],
     tally: {
       read: 2_000,
