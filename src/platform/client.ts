@@ -15,6 +15,7 @@ import { callEndOf, jsonBytes, listRequest, type PlatformRequest, verdictOn } fr
 import { retryListing } from './retry-listing.ts'
 import { ALERT_RULES } from './row-kinds.ts'
 import type { Throttle } from './throttle.ts'
+import { withoutKey } from './without-key.ts'
 
 /**
  * The platform's three operations, for one account. Every request has its own permit.
@@ -233,11 +234,7 @@ class Calls {
     return key
   }
 
-  readonly #scrub: Scrub = text =>
-    this.#keys.reduce(
-      (left, key) => left.replaceAll(key, '<API_KEY>').replaceAll(encodeURIComponent(key), '<API_KEY>'),
-      text,
-    )
+  readonly #scrub: Scrub = text => this.#keys.reduce(withoutKey, text)
 }
 
 /** The end of a call whose reader stopped before the last row. */

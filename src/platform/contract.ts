@@ -86,12 +86,15 @@ export const McpPageData = z.object(
 /** The `data` of section 4.2 is an empty object, sometimes null. It only has to be present. */
 export const ImportData = z.unknown()
 
+/** A blank one is none: it says nothing of who answered. */
+const RequestId = z.string().regex(/\S/)
+
 /** Section 2.1, success. Each operation checks its own `data`. */
-export const SuccessEnvelope = z.object({ request_id: z.string().min(1) })
+export const SuccessEnvelope = z.object({ request_id: RequestId })
 
 /** Section 2.1, failure. A 2xx answer with a code other than `OK` is a failure too. */
 export const FailureEnvelope = z.object({
-  request_id: z.string().min(1).nullish().catch(null),
+  request_id: RequestId.nullish().catch(null),
   error: z.object({ code: z.string().min(1), message: z.string().nullish().catch(null) }),
 })
 

@@ -38,7 +38,7 @@ const CODES = [...Object.keys(STATUS_OF), 'upstream_timeout', 'constructor', 'OK
 type Row = { status: number; code: string | null; id: string | null; cut: boolean }
 const rows: Row[] = STATUSES.flatMap(status => [
   ...CODES.flatMap(code => ['r-1', null].map(id => ({ status, code, id, cut: false }))),
-  { status, code: codeOf(status), id: '', cut: false },
+  ...['', ' \t '].map(id => ({ status, code: codeOf(status), id, cut: false })),
   ...[codeOf(status), 'upstream_timeout', null].map(code => ({ status, code, id: 'r-1', cut: true })),
 ]).filter(row => !(row.code === 'OK' && row.status < 300))
 
@@ -53,7 +53,7 @@ function bodyOf({ code, id }: Row): string {
 }
 
 const isPlatforms = ({ status, code, id, cut }: Row) =>
-  !cut && code !== null && !!id && STATUS_OF[code] === status
+  !cut && code !== null && !!id?.trim() && STATUS_OF[code] === status
 const isCertain = (row: Row) => row.status === 429 || (isPlatforms(row) && row.code !== 'InternalError')
 
 describe('an answer', () => {

@@ -20,7 +20,10 @@ test.for([
   ['old-1,\n', 'Line 1 of .* has an empty id'],
   ['sep=,\nold-1,new-1\n ,new-2\n', 'Line 3 of .* has an empty id'],
   ['old-1,new-1\nold-2\n', 'Line 2 of .* is not a pair of ids'],
-  ['old-1,4.1E+18\n', 'Line 1 of .* has 4.1E\\+18 in column 2: a spreadsheet has rounded the id'],
+  [
+    'old-1,4.1E+18\n',
+    'Line 1 of .* has 4.1E\\+18 in column 2: the id was taken for a number, and may be rounded',
+  ],
 ] as const)('a map of components with %j is refused, and the line is named', async ([content, message]) => {
   await expect(mapIn(content)).rejects.toThrow(new RegExp(message))
 })

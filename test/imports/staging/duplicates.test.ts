@@ -153,28 +153,36 @@ test.for([
   ['a,c1\nb\n', 'Line 2'],
   ['a\n', 'Line 1'],
   ['a,c1\nb,1.23457E+15\n', 'Line 2'],
-  ['1.23457E+15,c1\n', 'has 1.23457E+15 in column 1: a spreadsheet has rounded the id'],
+  ['1.23457E+15,c1\n', 'has 1.23457E+15 in column 1: the id was taken for a number, and may be rounded'],
 ])('a map of components that is not one is refused %#', async ([map, where]) => {
   const components = await harness.file(map ?? '')
 
   expect((await harness.refusal('email\na@example.com\n', { components })).message).toContain(where)
 })
 
-test.for(['1.23457E+15', '"1,23457E+15"', '7E+17', 'c1|1.23457e+15'])(
-  'an id that a spreadsheet has rounded rejects its row, with the column and what to do: %s',
-  async cell => {
-    await harness.stage(`email,component_ids\nada@example.com,${cell}\nben@example.com,12e45\n`, {
-      all: false,
-    })
-    expect(
-      await harness.query('select line::int, reason, "column", message from ferry.import_rejects'),
-    ).toEqual([
-      {
-        line: 2,
-        reason: 'not components',
-        column: 'component_ids',
-        message: expect.stringMatching(/^a spreadsheet has rounded the id; format the column as text/),
-      },
-    ])
-  },
-)
+test.for([
+  '1.23457E+15',
+  '"1,23457E+15"',
+  '7E+17',
+  'c1|1.23457e+15',
+  '1.23E15',
+  '5750613685214.0',
+  '#NUM!',
+  'c1|#N/A',
+])('an id that was taken for a number rejects its row, with the column and what to do: %s', async cell => {
+  await harness.stage(`email,component_ids\nada@example.com,${cell}\nben@example.com,12e45\n`, {
+    all: false,
+  })
+  expect(
+    await harness.query('select line::int, reason, "column", message from ferry.import_rejects'),
+  ).toEqual([
+    {
+      line: 2,
+      reason: 'not components',
+      column: 'component_ids',
+      message: expect.stringMatching(
+        /^the id was taken for a number, and may be rounded; format the column as text/,
+      ),
+    },
+  ])
+})

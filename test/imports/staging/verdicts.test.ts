@@ -132,7 +132,7 @@ test.each<[string, Row, Partial<RowRules>, number, string, string]>([
     {},
     COMPONENT_IDS,
     'not components',
-    'a spreadsheet has rounded the id; format the column as text before the ids are pasted, and export it again',
+    'the id was taken for a number, and may be rounded; format the column as text before the ids come into it, and export it again',
   ],
   [
     'nothing to subscribe to',

@@ -42,13 +42,16 @@ export function componentsOf(value: unknown, key: string | undefined): Component
   return { ids: unique(text.split(SEPARATORS).filter(id => id !== '')), isList: false }
 }
 
-/** Whether an id is a number that a spreadsheet has rounded: `1.23457E+15`, of which a comma may have cut off the beginning. */
+/**
+ * Whether an id is a number that a spreadsheet or a program has made of it, and may have rounded: `1.23457E+15`, of which a comma may
+ * have cut off the beginning, `5750613685214.0`, or `#NUM!`.
+ */
 export function isRounded(id: string): boolean {
-  return /^\d+(?:[.,]\d+)?E[+-]\d+$/i.test(id)
+  return /^(?:\d+(?:[.,]\d+E[+-]?|E[+-])\d+|\d+\.0+|#(?:NUM|VALUE|REF|NAME|DIV\/0|N\/A)[!?]?)$/i.test(id)
 }
 
 export const ROUNDED =
-  'a spreadsheet has rounded the id; format the column as text before the ids are pasted, and export it again'
+  'the id was taken for a number, and may be rounded; format the column as text before the ids come into it, and export it again'
 
 function listOf(list: readonly unknown[], key: string | undefined): ComponentList | null {
   const ids = list.map(member => {
