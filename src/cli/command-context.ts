@@ -2,6 +2,7 @@ import type { LevelMapping, Logger } from 'pino'
 import type { Config, LogLevel } from '#src/config.ts'
 import type { SchemaPolicy } from '#src/db/migrate.ts'
 import type { Ferry } from '#src/ferry.ts'
+import { safeJson } from '#src/model/json-text.ts'
 import { findAccounts, needAccounts } from './accounts.ts'
 import { explain } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
@@ -65,7 +66,7 @@ async function openLog(level: LogLevel): Promise<Logger> {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime }
   return process.stderr.isTTY
     ? pino(options, { write: line => writePlain(line, pino.levels.labels) })
-    : pino(options, { write: line => process.stderr.write(line) })
+    : pino(options, { write: line => process.stderr.write(safeJson(line)) })
 }
 
 type LogLine = { level: number; time: string; msg?: string; err?: { message?: string } } & Record<

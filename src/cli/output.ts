@@ -135,6 +135,16 @@ export function harmless(text: string): string {
 /** Control characters, line separators, and marks that change the direction of text. */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
+/** The same for text of several lines: their ends stay, and tabs. */
+function harmlessLines(text: string): string {
+  return text.replaceAll(UNSAFE, character => (/[\n\t]/.test(character) ? character : '\ufffd'))
+}
+
+/** Returns a file's text that is printed as it is, unless a terminal is to show it. */
+export function asPrinted(text: string): string {
+  return process.stdout.isTTY ? harmlessLines(text) : text
+}
+
 /** Characters shown of a long word in a message: enough to find it again. */
 const MAX_WORD = 120
 
@@ -147,7 +157,7 @@ export function harmlessMessage(text: string): string {
     /\S{240,}/gu,
     word => `${word.slice(0, MAX_WORD)}…${word.slice(-MAX_WORD / 4)}`,
   )
-  return short.split('\n').map(harmless).join('\n')
+  return harmlessLines(short)
 }
 
 /** Returns an instant for people: in UTC, to the second. */

@@ -5,7 +5,7 @@ import { duration } from '#src/model/duration.ts'
 import { jsonOf } from '#src/model/json-text.ts'
 import { parseLossless, stringifyLossless } from '#src/platform/lossless-json.ts'
 import type { Interval, JsonText, ReportCell } from '#src/reports/run-report.ts'
-import { printTable, writeLines } from './output.ts'
+import { asPrinted, printTable, writeLines } from './output.ts'
 
 export const FORMATS = ['table', 'csv', 'json'] as const
 export type Format = (typeof FORMATS)[number]
@@ -27,7 +27,7 @@ export async function printRows(
       none,
     )
   if (format === 'csv')
-    return await printLines([csvLine(columns), ...rows.map(row => csvLine(row.map(csvCell)))])
+    return await printLines([csvLine(columns), ...rows.map(row => asPrinted(csvLine(row.map(csvCell))))])
   await printLines(
     rows.map(row => jsonOf(Object.fromEntries(columns.map((name, n) => [name, jsonCell(row[n])])))),
   )

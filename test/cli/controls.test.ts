@@ -1,6 +1,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { openCommandContext } from '#src/cli/command-context.ts'
 import { explain } from '#src/cli/errors.ts'
 import { cellText, harmless, printJson, shownPath } from '#src/cli/output.ts'
+import { file, open, PAGE } from './import-files.ts'
+import { canOpenTerminal, inTerminal } from './terminal.ts'
 
 /** What a terminal takes as a command, what begins a line, and what turns text around. */
 const UNSAFE = [
@@ -37,5 +40,37 @@ test.for(UNSAFE)(
       expect(line.replaceAll('\n', '')).not.toMatch(RAW)
     }
     expect(texts.length).toBeGreaterThan(4)
+  },
+)
+
+test.for(UNSAFE)('%j is escaped in a line of the log', async character => {
+  const { log } = await openCommandContext('info', new AbortController().signal)
+  const texts = printed()
+  log.info({ field: `evil${character}text` }, `evil${character}text`)
+  const [line = ''] = texts
+  expect(JSON.parse(line)).toMatchObject({ field: `evil${character}text`, msg: `evil${character}text` })
+  expect(line.trimEnd()).not.toMatch(RAW)
+})
+
+test.skipIf(!canOpenTerminal)(
+  'what is written as a file goes to a pipe as it is, and to a terminal without what it takes as commands',
+  async () => {
+    await using cli = await open()
+    const evil = `A${UNSAFE.join('').replaceAll('\0', '')}z`
+    cli.sandbox.state.addRule({ labels: { team: evil } })
+    await cli.ferryRun('sync alert-rules')
+    const report = ['report', 'rules_by_team', '--format', 'csv']
+    expect((await cli.ferryRun(report.join(' '))).stdout).toContain(evil)
+    const { shown } = await inTerminal(report, cli.env)
+    expect(shown).toContain('z')
+    expect(shown.replaceAll('\n', '')).not.toMatch(RAW)
+
+    const lines = ['email,note', `nobody,${evil.replace('\r', '')}`, 'b@example.com,']
+    await cli.ferryRun(`import ${file(lines)} ${PAGE} --all --default-locale en-US --yes`)
+    const rejects = ['imports', 'rejects', '1']
+    expect((await cli.ferryRun(rejects.join(' '))).stdout).toContain('\u202e')
+    const rejected = await inTerminal(rejects, cli.env)
+    expect(rejected.shown).toContain('nobody,A')
+    expect(rejected.shown.replaceAll('\n', '')).not.toMatch(RAW)
   },
 )

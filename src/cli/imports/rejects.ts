@@ -6,7 +6,7 @@ import { findSummaryRow } from '#src/imports/reporting/summary.ts'
 import { counted } from '#src/model/counted.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
-import { instant, printAside, printJson, shownPath } from '../output.ts'
+import { asPrinted, instant, printAside, printJson, shownPath } from '../output.ts'
 
 /** Writes the rejected rows of an import to a new file, or to stdout. */
 export async function writeRejectsOf(
@@ -44,7 +44,7 @@ function isFile(path: string): boolean {
 
 /** A reader that closes the pipe early is not a failure. */
 async function toStdout(pool: Pool, id: bigint): Promise<ExitCode> {
-  await writeRejects(pool, id, process.stdout).catch(error => {
+  await writeRejects(pool, id, process.stdout, asPrinted).catch(error => {
     if (error.code !== 'EPIPE') throw error
   })
   return EXIT.done

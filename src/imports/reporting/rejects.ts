@@ -21,15 +21,20 @@ import { csvOfRejects, ndjsonOfRejects, type Reject, type RejectLines } from './
 /** A part of that file, and how many rejects are in it. */
 export type RejectsPart = { readonly text: string; readonly rows: number }
 
-/** Writes the rejects of an import to a stream. Returns how many. Throws what the stream fails with. */
-export async function writeRejects(pool: Pool, id: bigint, out: Writable): Promise<number> {
+/** Writes the rejects of an import to a stream, each part as `asShown`. Returns how many. Throws what the stream fails with. */
+export async function writeRejects(
+  pool: Pool,
+  id: bigint,
+  out: Writable,
+  asShown: (text: string) => string = text => text,
+): Promise<number> {
   let rows = 0
   const { promise: broken, reject } = Promise.withResolvers<never>()
   broken.catch(() => {}) // raced with every write
   out.on('error', reject)
   try {
     for await (const part of rejectsFile(pool, id)) {
-      await Promise.race([broken, written(out, part.text)])
+      await Promise.race([broken, written(out, asShown(part.text))])
       rows += part.rows
     }
     return rows
