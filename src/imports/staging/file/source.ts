@@ -24,6 +24,8 @@ const CHUNK = 128 * 1024
 /** Opens `path`, or stdin for `-`. Throws `FileRefused` if there is nothing there that can be read. */
 export async function openSource(path: string, signal: AbortSignal): Promise<FileSource> {
   const name = path === '-' ? 'stdin' : path
+  const release = () => letGo(path)
+  if (path !== '-') signal.addEventListener('abort', release, { once: true })
   const handle = path === '-' ? null : await openFile(path)
   const before = handle ? await handle.stat({ bigint: true }) : null
   if (before?.isDirectory()) {
@@ -32,9 +34,7 @@ export async function openSource(path: string, signal: AbortSignal): Promise<Fil
   }
   // The size and the time of a pipe that is named as a file mean nothing.
   const isFile = before?.isFile() ?? false
-  const stream = handle
-    ? handle.createReadStream({ highWaterMark: CHUNK, autoClose: false, signal })
-    : process.stdin
+  const stream = handle?.createReadStream({ highWaterMark: CHUNK, autoClose: false }) ?? process.stdin
   let bytes = 0
   const chunks = counted(stream, signal, n => {
     bytes += n
@@ -57,6 +57,7 @@ export async function openSource(path: string, signal: AbortSignal): Promise<Fil
       )
     },
     async [Symbol.asyncDispose]() {
+      signal.removeEventListener('abort', release)
       stream.destroy()
       await handle?.close()
     },
@@ -76,6 +77,20 @@ async function openFile(path: string): Promise<FileHandle> {
     return await open(path)
   } catch (error) {
     throw cannotOpen(path, error)
+  }
+}
+
+/**
+ * Ends a wait for a named pipe, to open it or for what is written to it. Nothing else does: it is a call of the system, which Node
+ * cannot take back, and without whose end this process does not end either.
+ */
+async function letGo(path: string): Promise<void> {
+  try {
+    if (!(await stat(path)).isFIFO()) return
+    await using writer = await open(path, constants.O_RDWR | constants.O_NONBLOCK)
+    await writer.write('\n')
+  } catch {
+    // It is gone, or may not be written to.
   }
 }
 
