@@ -1,3 +1,4 @@
+import { duration } from '#src/model/duration.ts'
 import type { Limit } from '#src/model/limit.ts'
 
 /**
@@ -20,6 +21,11 @@ export function estimateMs(batches: number, limit: Limit): number {
     starts[call] = start
   }
   return starts.at(-1) ?? 0
+}
+
+/** Returns such a time for people. */
+export function estimateInWords(ms: number): string {
+  return ms === 0 ? 'at once' : `about ${duration(ms)} at the rate limit`
 }
 
 /** The names of JSON's members and its punctuation, for each row of a request. */

@@ -66,7 +66,8 @@ export const KINDS = {
   },
   'no-answer': {
     ...outcomeUnknown,
-    whatToDo: 'Try again later. If the error stays, check the network and raise FERRY_REQUEST_TIMEOUT.',
+    whatToDo:
+      'Try again later. If the error stays, check the network and what is in between, and raise FERRY_REQUEST_TIMEOUT if the time ran out.',
   },
   'not-sent': { ...later, whatToDo: 'Check the base address, the network and the proxy.' },
   'proxy-auth': {

@@ -21,7 +21,8 @@ const ROUTE = 'Check the base address: the platform has no such operation there.
 const FACTOR = 'Use an app_key that does not need a second factor for this operation.'
 const LIMIT = 'Wait: the limit is in use, perhaps by another program with this account.'
 const PROXY = 'Put the right credentials into the address of the proxy: http://user:password@host:port.'
-const NETWORK = 'Try again later. If the error stays, check the network and raise FERRY_REQUEST_TIMEOUT.'
+const NETWORK =
+  'Try again later. If the error stays, check the network and what is in between, and raise FERRY_REQUEST_TIMEOUT if the time ran out.'
 const LESS =
   'Ask for less in one call: name single folders in FERRY_FOLDERS; for MCP servers, lower FERRY_PAGE_LIMIT.'
 const ADDRESS =

@@ -1,6 +1,6 @@
+import { estimateInWords } from '#src/imports/estimate.ts'
 import type { StagingReport } from '#src/imports/staging/staging-report.ts'
 import { counted, number } from '#src/model/counted.ts'
-import { duration } from '#src/model/duration.ts'
 import { coloured, emphasised, harmless, print, printTable } from '../output.ts'
 
 const DELIMITERS = { ',': 'comma', ';': 'semicolon', '\t': 'tab' } as const
@@ -18,7 +18,7 @@ export function printStagingReport(path: string, staged: StagingReport, estimate
   }
   print(
     `\n${emphasised(counted(pending, 'row'))} to page ${page} of account ${account}, in ` +
-      `${counted(batches, 'call')}: about ${duration(estimateMs)} at the rate limit.`,
+      `${counted(batches, 'call')}: ${estimateInWords(estimateMs)}.`,
   )
 }
 

@@ -76,7 +76,7 @@ Resume import 2? · Imports
 Resume import 2?
 Why it is paused: The platform answered Unauthorized (HTTP 401).
 Check the app_key of this account; create a new one if it has expired.
-To page 99 of account default , by email , from others.csv . 2 rows will be sent in 1 call: about SHORT at the rate limit.
+To page 99 of account default , by email , from others.csv . 2 rows will be sent in 1 call: at once.
 You can pause it again at any time. Ferry cannot take back what was sent.
 Why? Recorded in the audit log. Resume import 2 [/imports/2] Back
 `,

@@ -1,10 +1,9 @@
 import { cancelImport, confirmImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
-import { estimateMs } from '#src/imports/estimate.ts'
+import { estimateInWords, estimateMs } from '#src/imports/estimate.ts'
 import { loadPace } from '#src/imports/reporting/pace.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
 import { isFirstRowsApproval } from '#src/imports/reporting/waits-for.ts'
 import { counted, number } from '#src/model/counted.ts'
-import { duration } from '#src/model/duration.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { type Html, html } from '../html.ts'
 import type { Action } from '../page.ts'
@@ -99,7 +98,7 @@ function willBeSent(rows: number, batches: number, limit: Limit | null): string 
   if (rows === 0) return 'No rows are left to send.'
   const calls = Math.max(batches, 1)
   const howLong = limit
-    ? `about ${duration(estimateMs(calls, limit))} at the rate limit`
+    ? estimateInWords(estimateMs(calls, limit))
     : 'this worker does not have the account, so the time is unknown'
   return `${counted(rows, 'row')} will be sent in ${counted(calls, 'call')}: ${howLong}.`
 }
