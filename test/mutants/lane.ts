@@ -106,7 +106,17 @@ export async function openLane(
   /** Most mutants are noticed by the first file. */
   async function verdictOfAll({ tests: [first, ...others], only }: Trial): Promise<Verdict> {
     const verdict = first === undefined ? NO_TEST : await verdictBy([first], only)
-    return verdict.kind === 'killed' || others.length === 0 ? verdict : verdictBy(others, only)
+    return verdict.kind === 'killed' || others.length === 0 ? verdict : verdictOfOthers(others, only)
+  }
+
+  /** What fails beside others must fail alone too: it may be the others that disturb it. */
+  async function verdictOfOthers(files: readonly string[], only: string | null): Promise<Verdict> {
+    const verdict = await verdictBy(files, only)
+    if (verdict.kind !== 'killed' || verdict.witness === null) return verdict
+    const { file } = verdict.witness
+    if ((await verdictOfWitness(verdict.witness)).kind === 'killed') return verdict
+    const rest = files.filter(other => other !== file)
+    return rest.length === 0 ? { kind: 'survived' } : verdictOfOthers(rest, only)
   }
 
   /** Whether the types of all files agree. A value that nobody uses any more is no fault of types. */
