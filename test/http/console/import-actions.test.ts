@@ -15,7 +15,6 @@ import {
   UNAUTHORIZED,
 } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
-import { waitFor } from '#test/support/wait-for.ts'
 import { cellsOf, textOf } from './cells.ts'
 import {
   BOTH_TOKENS,
@@ -26,8 +25,6 @@ import {
   refusedWays,
   sendForm,
 } from './console-harness.ts'
-
-const WAITING = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 /** An import of four rows, of which two are sent and two uncertain if that can be in its status. */
 async function standing(pool: Pool, status: ImportStatus, pageId: bigint): Promise<bigint> {
@@ -193,26 +190,6 @@ describe('a confirmation', () => {
     const active = hiddenFields((await harness.page(path)).text)
     await pool.query(`update ferry.imports set status = 'running' where id = $1`, [id])
     expect((await sendForm(harness.http.address + path, active)).status).toBe(303)
-  })
-
-  test('of two that are sent at the same moment only one is carried out', async () => {
-    await using harness = await openConsoleHarness()
-    const { pool } = harness.ferry
-    const id = await standing(pool, 'undecided', 7n)
-    const paths = ['cancel', 'resolve/resend'].map(path => `/imports/${id}/${path}`)
-    const forms = await Promise.all(paths.map(async path => hiddenFields((await harness.page(path)).text)))
-    const other = await pool.connect()
-    await other.query('begin')
-    await other.query('select from ferry.imports where id = $1 for update', [id])
-    const sent = paths.map((path, n) => sendForm(harness.http.address + path, forms[n]!))
-    await waitFor(async () => (await harness.query(WAITING)).length === 2, { what: 'both to wait' })
-    await other.query('commit')
-    other.release()
-    const answers = await Promise.all(sent)
-    expect(answers.map(({ status }) => status).sort()).toEqual([303, 409])
-    expect(
-      (await listActs(pool, 100)).filter(({ action }) => ['cancel', 'resolve'].includes(action)),
-    ).toHaveLength(1)
   })
 
   test('to resume is about the pause that was seen: if the platform stops it meanwhile, it stays paused', async () => {
