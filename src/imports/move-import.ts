@@ -29,9 +29,7 @@ export async function lockForMove(client: PoolClient, id: bigint): Promise<Locke
   return found
 }
 
-/**
- * What a person saw of an import before a decision. A worker that begins or ends a turn changes nothing of it.
- */
+/** What a person saw of an import before a decision. A worker that begins or ends a turn changes nothing of it. */
 export function seenOf({ status, pauseCode }: { status: ImportStatus; pauseCode: string | null }): string {
   if (isActive(status)) return 'active'
   return status === 'paused' ? `paused ${pauseCode ?? ''}` : status

@@ -24,23 +24,26 @@ const CHUNK = 128 * 1024
 /** Opens `path`, or stdin for `-`. Throws `FileRefused` if there is nothing there that can be read. */
 export async function openSource(path: string, signal: AbortSignal): Promise<FileSource> {
   const name = path === '-' ? 'stdin' : path
+  await using opened = new AsyncDisposableStack()
   const release = () => letGo(path)
-  if (path !== '-') signal.addEventListener('abort', release, { once: true })
-  const handle = path === '-' ? null : await openFile(path)
+  signal.addEventListener('abort', release, { once: true })
+  opened.defer(() => signal.removeEventListener('abort', release))
+  const handle = path === '-' ? null : opened.use(await openFile(path))
   const before = handle ? await handle.stat({ bigint: true }) : null
-  if (before?.isDirectory()) {
-    await handle?.close()
-    throw isDirectory(path)
-  }
+  if (before?.isDirectory()) throw isDirectory(path)
   // The size and the time of a pipe that is named as a file mean nothing.
   const isFile = before?.isFile() ?? false
   const stream = handle?.createReadStream({ highWaterMark: CHUNK, autoClose: false }) ?? process.stdin
+  opened.defer(() => {
+    stream.destroy()
+  })
   let bytes = 0
   const chunks = counted(stream, signal, n => {
     bytes += n
   })
   const first = await peek(chunks, 4)
   const compression = compressionOf(first.bytes)
+  const kept = opened.move()
   return {
     name,
     compression,
@@ -56,11 +59,7 @@ export async function openSource(path: string, signal: AbortSignal): Promise<Fil
         'Wait until the program that writes it has ended, then run this again.',
       )
     },
-    async [Symbol.asyncDispose]() {
-      signal.removeEventListener('abort', release)
-      stream.destroy()
-      await handle?.close()
-    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
 }
 
