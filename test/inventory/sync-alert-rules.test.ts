@@ -254,3 +254,9 @@ test('time zones and cron patterns that break the contract are carried and flagg
     ].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1)),
   )
 })
+
+test('an account that is not there is a fault, which names those that are', async () => {
+  await using harness = await openFerryHarness({ rules: 0 })
+  const failed = await Promise.try(() => harness.sync({ account: 'nobody' })).catch(error => error)
+  expect(failed).toEqual(new Error('no account is called nobody; there are: default'))
+})
