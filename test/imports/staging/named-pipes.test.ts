@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +16,7 @@ test.for([
   opened.defer(() => rm(directory, { recursive: true }))
   const path = join(directory, 'pipe')
   execFileSync('mkfifo', [path])
-  if (isOpened) opened.use(await open(path, 'r+'))
+  const writer = isOpened ? await open(path, 'r+') : null
   const interruption = new AbortController()
   const read = async () => {
     await using source = await openSource(path, interruption.signal)
@@ -25,7 +26,21 @@ test.for([
   await delay(100)
   interruption.abort(new Error('interrupted'))
   expect(await reading).toMatchObject({ message: 'interrupted' })
+  await writer?.close()
+  expect(openPaths()).not.toContain(path)
 })
+
+/** What this process has open, where the system says so. */
+function openPaths(): string[] {
+  if (!existsSync('/proc/self/fd')) return []
+  return readdirSync('/proc/self/fd').flatMap(fd => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`)
+    } catch {
+      return [] // closed meanwhile
+    }
+  })
+}
 
 test('a file that is opened while an interruption comes leaves no error without an owner', async () => {
   const interruption = new AbortController()
