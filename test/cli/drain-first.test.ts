@@ -1,9 +1,8 @@
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { openCli } from './open-cli.ts'
-
-const WAITING = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 test('a worker that is told to stop begins at once, though what tells people of events waits for a lock', async () => {
   await using cli = await openCli({ rules: 1, servers: 1 })
@@ -15,7 +14,7 @@ test('a worker that is told to stop begins at once, though what tells people of 
   await blocker.connect()
   try {
     await blocker.query('begin; lock table ferry.events in access exclusive mode')
-    await waitFor(async () => (await cli.query(WAITING)).length > 0, { what: 'the worker to wait' })
+    await waitFor(async () => (await cli.query(WAITING_FOR_LOCK)).length > 0, { what: 'the worker to wait' })
     worker.child.kill('SIGTERM')
     await worker.printed('finishing what is under way')
   } finally {

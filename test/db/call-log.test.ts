@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import type { CallEnd } from '#src/model/call.ts'
 import { answeredNow } from '#test/support/answered-now.ts'
 import { ageCalls } from '#test/support/call-log.ts'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
@@ -224,8 +225,9 @@ test('a caller that gives up while its permit is being recorded holds no permit'
   await other.query('begin; select from ferry.platform_limits for update')
   const gaveUp = new AbortController()
   const acquired = throttle.acquirePermit(CALL, gaveUp.signal)
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  await waitFor(async () => ((await store.pool.query(waiting)).rowCount ?? 0) > 0, { what: 'the lock' })
+  await waitFor(async () => ((await store.pool.query(WAITING_FOR_LOCK)).rowCount ?? 0) > 0, {
+    what: 'the lock',
+  })
   gaveUp.abort(new Error('no longer wanted'))
   await expect(acquired).rejects.toThrow('no longer wanted')
   await other.query('commit')

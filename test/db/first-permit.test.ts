@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
@@ -8,9 +9,7 @@ test('of three workers that make the first call of a limit at once, each waits f
   await using store = await openTestStore()
   const clients = await Promise.all([1, 2, 3].map(() => store.pool.connect()))
   const waiting = async () => {
-    const { rowCount } = await store.pool.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    )
+    const { rowCount } = await store.pool.query(WAITING_FOR_LOCK)
     return rowCount
   }
   let asked = 0

@@ -6,6 +6,7 @@ import { readDatabaseGauges } from '#src/http/database-metrics.ts'
 import { workImport } from '#src/imports/sending/work.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { Secret } from '#src/model/secret.ts'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { ask, openHttpHarness, openTestHttp } from './http-harness.ts'
 import { readScrape } from './scrape.ts'
@@ -175,10 +176,7 @@ describe('what stands in Postgres', () => {
       const scrape = await harness.scrape()
       expect(scrape.value('ferry_database_up')).toBe(0)
       expect(scrape.value('ferry_queue_waiting', { queue: 'sync' })).toBe(0)
-      const waits = () =>
-        harness.query(
-          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        )
+      const waits = () => harness.query(WAITING_FOR_LOCK)
       await expect.poll(async () => (await waits()).length).toBe(0)
     })
     await expect.poll(async () => (await harness.scrape()).value('ferry_database_up')).toBe(1)

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/holds/approve.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import type { FerryHarness } from '#test/support/ferry-harness.ts'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { keep, openKnown, outcomes } from './known-rules.ts'
 import { currentIds, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
@@ -19,15 +20,9 @@ async function decideAtOnce(harness: FerryHarness, first: 'approve' | 'reject') 
   await locker.connect()
   opened.defer(() => locker.end())
   const waiting = (decisions: number) =>
-    waitFor(
-      async () =>
-        (
-          await harness.query(
-            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-          )
-        ).length === decisions,
-      { what: `${decisions} decisions to wait` },
-    )
+    waitFor(async () => (await harness.query(WAITING_FOR_LOCK)).length === decisions, {
+      what: `${decisions} decisions to wait`,
+    })
   const account = scriptedAccount('default', () => keep(...upTo(20)))
   const reject = () => rejectRun(harness.ferry, held.run, ADA)
   let rejecting: ReturnType<typeof reject> | undefined

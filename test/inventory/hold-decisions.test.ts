@@ -5,6 +5,7 @@ import { fenceWithHold, HoldEnded, loadHeldIds, lockOpenHold } from '#src/invent
 import { loadRejectedIds } from '#src/inventory/holds/rejected-rows.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { rules, syncListed, upTo } from './scripted-account.ts'
 
@@ -31,8 +32,7 @@ async function openHeld(...accounts: string[]) {
 
 /** Waits until somebody waits for a lock. */
 function blocked(harness: FerryHarness): Promise<unknown> {
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  return waitFor(async () => (await harness.query(waiting)).length > 0, {
+  return waitFor(async () => (await harness.query(WAITING_FOR_LOCK)).length > 0, {
     what: 'somebody to wait for a lock',
   })
 }

@@ -5,9 +5,8 @@ import { inTransaction } from '#src/db/pool.ts'
 import { saveSnapshot } from '#src/inventory/history/snapshots.ts'
 import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-
-const WAITING = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 test.each(['alert-rules', 'mcp-servers'] as const)(
   'a snapshot is taken after a run of %s that is being published',
@@ -25,7 +24,7 @@ test.each(['alert-rules', 'mcp-servers'] as const)(
     const [saving, chosen] = await inTransaction(pool, async client => {
       await fenceWithLease(client, lease)
       const started = saveSnapshot(pool, snapshot)
-      await waitFor(async () => (await harness.query(WAITING)).length > 0, {
+      await waitFor(async () => (await harness.query(WAITING_FOR_LOCK)).length > 0, {
         what: 'the snapshot to wait',
       })
       const { rows } = await client.query<{ at: Date }>('select clock_timestamp() as at')

@@ -4,6 +4,7 @@ import { loadInstallation } from '#src/db/installation.ts'
 import { pauseSchedules, resumeSchedules } from '#src/schedules/control.ts'
 import { addFirstSlot, DueFinder } from '#src/schedules/find-due.ts'
 import { ADA } from '#test/support/acted-by.ts'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
@@ -22,8 +23,9 @@ test('who adds the first slot waits for another worker that does, and adds none 
   const other = await store.openPool().connect()
   await other.query('begin; select from ferry.installation for update')
   const adding = addFirstSlot(store.pool, KEY)
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  await waitFor(async () => ((await store.pool.query(waiting)).rowCount ?? 0) > 0, { what: 'it to wait' })
+  await waitFor(async () => ((await store.pool.query(WAITING_FOR_LOCK)).rowCount ?? 0) > 0, {
+    what: 'it to wait',
+  })
   await other.query(
     `insert into ferry.schedule_slots (account, schedule, slot) values ('a', 'nightly', now() - interval '1 s')`,
   )

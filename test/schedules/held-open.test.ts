@@ -7,6 +7,7 @@ import { addFirstSlot } from '#src/schedules/find-due.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { leasesOf } from '#test/support/leases.ts'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { endSlotPauses, listSlots } from '#test/support/slots.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -24,8 +25,6 @@ const IS_SLOT = 'schedule = $1 and account = $2 and slot = $3'
 const take = ({ pool }: TestStore, slot = NOON) =>
   takeSlot({ pool, holder: 'test', log: pino({ level: 'silent' }) }, KEY, slot, { evenIfPaused: false })
 
-const WAITING = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-
 /** Runs `work` while `other` has written and not committed yet. Returns what `work` returned, and whether it waited. */
 async function whileOpen<T>(
   pool: Pool,
@@ -42,7 +41,7 @@ async function whileOpen<T>(
   let waited = false
   await waitFor(
     async () => {
-      waited ||= ((await pool.query(WAITING)).rowCount ?? 0) > 0
+      waited ||= ((await pool.query(WAITING_FOR_LOCK)).rowCount ?? 0) > 0
       return waited || isDone
     },
     { what: 'the work to wait, or to end' },

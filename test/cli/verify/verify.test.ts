@@ -1,6 +1,7 @@
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { allChecks } from '#src/cli/verify/checks.ts'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { openCli } from '../open-cli.ts'
@@ -91,8 +92,7 @@ test('a check that is under way is finished once it is stopped, and no other one
   try {
     await blocker.query('begin; lock table ferry.alert_rule_versions in access exclusive mode')
     await using verify = cli.ferryStart('verify')
-    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    await waitFor(async () => (await cli.query(waiting)).length > 0, { what: 'a check to wait' })
+    await waitFor(async () => (await cli.query(WAITING_FOR_LOCK)).length > 0, { what: 'a check to wait' })
     verify.child.kill('SIGINT')
     await blocker.query('rollback')
     const { code, stdout } = await verify.ended

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { textOf } from './cells.ts'
 import { type ConsoleHarness, hiddenFields, openConsoleHarness, sendForm } from './console-harness.ts'
@@ -35,8 +36,7 @@ test('if the connection breaks while a decision is made, it is perhaps done', as
     await client.query('begin')
     await client.query('select from ferry.imports where id = $1 for update', [id])
     const sent = send()
-    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(1)
+    await expect.poll(async () => (await pool.query(WAITING_FOR_LOCK)).rowCount).toBe(1)
     harness.proxy.stop()
     const { status, text } = await sent
     expect(status).toBe(503)

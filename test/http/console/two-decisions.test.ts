@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import { listActs } from '#src/db/audit.ts'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { ACCEPTED, LOST, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { hiddenFields, openConsoleHarness, sendForm } from './console-harness.ts'
-
-const WAITING = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 test('of two decisions about an import that are sent at the same moment only one is carried out', async () => {
   await using harness = await openConsoleHarness()
@@ -19,7 +18,7 @@ test('of two decisions about an import that are sent at the same moment only one
   await other.query('begin')
   await other.query('select from ferry.imports where id = $1 for update', [id])
   const sent = paths.map((path, n) => sendForm(harness.http.address + path, forms[n]!))
-  await waitFor(async () => (await harness.query(WAITING)).length === 2, { what: 'both to wait' })
+  await waitFor(async () => (await harness.query(WAITING_FOR_LOCK)).length === 2, { what: 'both to wait' })
   await other.query('commit')
   other.release()
   const answers = await Promise.all(sent)

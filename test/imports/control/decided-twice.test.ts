@@ -5,6 +5,7 @@ import { purgeImport } from '#src/imports/control/purge.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import { changedBy } from '#test/support/changed-rows.ts'
+import { WAITING_FOR_LOCK } from '#test/support/locks.ts'
 import { ACCEPTED, LOST, naming, sendBatches, UNAUTHORIZED } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'
@@ -198,8 +199,9 @@ test('of two decisions at the same moment one is refused', async () => {
   await holder.query('begin')
   await holder.query('select from ferry.imports where id = $1 for update', [id])
   const decisions = Promise.allSettled([pauseImport(pool, id, SAM), pauseImport(pool, id, SAM)])
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  await waitFor(async () => (await pool.query(waiting)).rowCount === 2, { what: 'both decisions to wait' })
+  await waitFor(async () => (await pool.query(WAITING_FOR_LOCK)).rowCount === 2, {
+    what: 'both decisions to wait',
+  })
   await holder.query('commit')
   holder.release()
   expect((await decisions).map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
