@@ -1,5 +1,5 @@
 import { domainToUnicode } from 'node:url'
-import { ANY_ADDRESS, decodedText, holds, holdsAddress } from '#src/model/addresses.ts'
+import { ANY_ADDRESS, decodedText, holds, holdsAddress, withoutWords } from '#src/model/addresses.ts'
 import { firstOf } from '#src/model/cut-text.ts'
 import { cleanString } from '#src/platform/clean-text.ts'
 import { asciiForm } from './spellings.ts'
@@ -73,9 +73,8 @@ export function withoutRecipients(message: string, addressees: readonly Addresse
   const all = addressees.flatMap(({ recipient }) => spellings(recipient))
   const decoded = decodedText(text)
   const isEscaped = masked(decoded, all) !== decoded
-  let shown = masked(isEscaped ? decoded : text, all)
-  if (holdsAny(shown, all)) shown = shown.replace(/\S+/g, word => (holdsAny(word, all) ? MASK : word))
-  if (holdsAny(shown, all)) return MASK
+  const shown = withoutWords(masked(isEscaped ? decoded : text, all), part => holdsAny(part, all), MASK)
+  if (shown === null) return MASK
   // Decoded, it may have what Postgres does not store.
   return firstOf(
     cleanString(shown),

@@ -39,6 +39,13 @@ export function holds(
   return both.some(one => packedIn(one).some(inner => holds(inner, isFound, packings + 1)))
 }
 
+/** Returns `text` with `mask` for each word of which `isIn` is true; null if it is true of what is left, over several words. */
+export function withoutWords(text: string, isIn: (part: string) => boolean, mask: string): string | null {
+  if (!isIn(text)) return text
+  const left = text.replace(/\S+/g, word => (isIn(word) ? mask : word))
+  return isIn(left) ? null : left
+}
+
 /** An address, or what begins like one. */
 const ADDRESS = /[^\s"'<>()[\],;:@]@[^\s"'<>()[\],;:@]/
 const WHOLE_ADDRESS = /[^\s"'<>()[\],;:@]@[\p{L}\p{N}-]+\.[\p{L}\p{N}]/u

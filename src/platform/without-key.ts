@@ -1,4 +1,4 @@
-import { decodedText, holds } from '#src/model/addresses.ts'
+import { decodedText, holds, withoutWords } from '#src/model/addresses.ts'
 import { firstOf } from '#src/model/cut-text.ts'
 
 const MASK = '<API_KEY>'
@@ -20,8 +20,5 @@ export function withoutKey(text: string, key: string): string {
   const hasKey = (part: string) => holds(part, decoded => spelled.test(decoded))
   const begin = firstOf(plain, MAX_DECODED)
   if (!hasKey(begin)) return plain
-  const masked = decodedText(begin)
-    .replace(new RegExp(spelled, 'gi'), MASK)
-    .replace(/\S+/g, word => (hasKey(word) ? MASK : word))
-  return hasKey(masked) ? MASK : masked
+  return withoutWords(decodedText(begin).replace(new RegExp(spelled, 'gi'), MASK), hasKey, MASK) ?? MASK
 }
