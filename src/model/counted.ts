@@ -13,6 +13,11 @@ export function isOrAre(count: number): string {
   return count === 1 ? 'is' : 'are'
 }
 
+/** The pronoun of a count: `1 row ...: remove it`. */
+export function itOrThem(count: number): string {
+  return count === 1 ? 'it' : 'them'
+}
+
 /** `62 %`; a part is never rounded to nothing or to all. */
 export function share(part: number, whole: number): string {
   if (part === 0 || whole === 0) return '0 %'

@@ -132,7 +132,7 @@ const UNREAD =
 const CELL_END = /[",;\t\r\n]+/
 
 /** Whether a cell of a row is an address, and is in none of the texts that were read of it. */
-function hasAddressBeside(raw: string, read: Iterable<string | null>): boolean {
+function hasAddressBeside(raw: string, read: ReadonlySet<string | null>): boolean {
   if (!raw.includes('@')) return false
   const cellsOf = (text: string) => text.split(CELL_END).map(cell => cell.trim().toLowerCase())
   const known = new Set([...read].flatMap(text => (text === null ? [] : cellsOf(text))))
@@ -172,7 +172,7 @@ function openRowReader(method: string) {
   const mayName = (text: string | null) => text === null || namesOne(text)
   const enclosedIn = openEnclosedCount(method)
   // Of other methods, any text may be a recipient.
-  const enclosed = isEmail ? enclosedIn : (raw: string) => Number(/[\r\n]/.test(raw.trimEnd()))
+  const encloses = isEmail ? enclosedIn : (raw: string) => Number(/[\r\n]/.test(raw.trimEnd()))
   return (values: readonly unknown[], raw = '') => {
     const texts = new Set(values.map(textOf))
     if (texts.size > 1) texts.delete('')
@@ -181,9 +181,8 @@ function openRowReader(method: string) {
     const unread = read.filter(({ fault }) => fault !== null)
     const naming =
       unread.find(({ text }) => mayName(text)) ?? (recipients.length === 0 ? unread[0] : undefined)
-    const encloses = enclosed(raw, values) > 0 ? ENCLOSES : null
-    const beside = isEmail && hasAddressBeside(raw, texts) ? UNREAD : null
-    return { recipients, fault: naming?.fault ?? encloses ?? beside }
+    const fault = naming?.fault ?? (encloses(raw, values) > 0 ? ENCLOSES : null)
+    return { recipients, fault: fault ?? (isEmail && hasAddressBeside(raw, texts) ? UNREAD : null) }
   }
 }
 

@@ -7,6 +7,7 @@ import {
   loadHeldShare,
 } from '#src/inventory/holds/list-holds.ts'
 import type { ActedBy } from '#src/model/act.ts'
+import { itOrThem } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import type { Action, Confirmation } from '../page.ts'
 import type { ConsoleTarget } from '../target.ts'
@@ -72,7 +73,7 @@ const reject: HoldDecision = {
     const rows = rowsInWords(hold)
     return {
       title: `Keep ${shareInWords(hold, share)} in ${hold.account}?`,
-      body: html`<p>${emptyListing(share)}The ${rows} ${hold.rows === 1 ? 'stays as it is' : 'stay as they are'} for as long as the platform does not list ${hold.rows === 1 ? 'it' : 'them'}. Ferry does not ask again about ${hold.rows === 1 ? 'it' : 'them'}. If another row vanishes before the platform lists ${hold.rows === 1 ? 'this one' : 'these'} again, Ferry asks about that one, even if it is only one.</p>
+      body: html`<p>${emptyListing(share)}The ${rows} ${hold.rows === 1 ? 'stays as it is' : 'stay as they are'} for as long as the platform does not list ${itOrThem(hold.rows)}. Ferry does not ask again about ${itOrThem(hold.rows)}. If another row vanishes before the platform lists ${hold.rows === 1 ? 'this one' : 'these'} again, Ferry asks about that one, even if it is only one.</p>
 ${laterNote(hold)}
 <p>If they turn out to be gone after all, <code>ferry sync</code> with <code>--accept-removals</code> removes them.</p>`,
       button: `Keep ${rows}`,

@@ -17,7 +17,7 @@ import {
   loadRejection,
   MAX_COUNTED,
 } from '#src/inventory/holds/list-holds.ts'
-import { counted, number } from '#src/model/counted.ts'
+import { counted, itOrThem, number } from '#src/model/counted.ts'
 import { NOUNS } from '#src/model/resource.ts'
 import type { ApprovalState } from '../approvals.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
@@ -136,9 +136,8 @@ type Decidable = { share: HeldShare; firing: number | null; isUnderWay: boolean;
 function toDecide(hold: HoldOfRun, { share, firing, isUnderWay, hasAccount }: Decidable): Html {
   const seen = seenOf(hold)
   const here = `${HOLDS}/${hold.run}`
-  const isOne = seen.rows === 1
-  const them = isOne ? 'it' : 'them'
-  const theyAre = isOne ? 'It is' : 'They are'
+  const them = itOrThem(seen.rows)
+  const theyAre = seen.rows === 1 ? 'It is' : 'They are'
   const which = hold.later > 0 ? `the ${number(seen.rows)} of run ${hold.run}` : them
   return html`${seen.rows === 0 ? null : html`<p class="notice warn">${emptyListing(share)}The platform no longer lists ${shareInWords(seen, share)} that Ferry stores. ${firingInWords(firing)} Decide whether to remove ${them}.</p>`}
 ${hold.later > 0 ? html`<p class="notice warn">${laterInWords(hold)} <a href="${pathOf(hold)}">Look at all ${number(hold.rows)}, as run ${hold.lastRun} found them</a>.</p>` : null}

@@ -19,7 +19,7 @@ export type About = {
 }
 
 /** A confirmation as it was sent, with what of the import was seen when it was made. */
-export type Sent = About & {
+type Sent = About & {
   readonly by: ActedBy
   readonly form: URLSearchParams
   readonly seen: string

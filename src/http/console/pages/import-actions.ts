@@ -3,7 +3,7 @@ import { estimateInWords, estimateMs } from '#src/imports/estimate.ts'
 import { loadPace } from '#src/imports/reporting/pace.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
 import { isFirstRowsApproval } from '#src/imports/reporting/waits-for.ts'
-import { counted, number } from '#src/model/counted.ts'
+import { counted, itOrThem, number } from '#src/model/counted.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { type Html, html } from '../html.ts'
 import type { Action } from '../page.ts'
@@ -84,7 +84,7 @@ const cancel: ImportDecision = {
       body: html`<p>${notSent || none} <strong>A cancelled import cannot be resumed.</strong></p>
 ${sent > 0 && html`<p>${counted(sent, 'row was', 'rows were')} sent, and ${sent === 1 ? 'stays' : 'stay'} on page ${pageId}.</p>`}
 ${mayCall && html`<p>Calls in flight will finish and be counted.</p>`}
-${uncertain > 0 && html`<p>The outcome of ${counted(uncertain, 'row')} is unknown. Ferry does not send ${uncertain === 1 ? 'it' : 'them'} again; you can still mark ${uncertain === 1 ? 'it' : 'them'} as sent afterwards.</p>`}
+${uncertain > 0 && html`<p>The outcome of ${counted(uncertain, 'row')} is unknown. Ferry does not send ${itOrThem(uncertain)} again; you can still mark ${itOrThem(uncertain)} as sent afterwards.</p>`}
 ${pending === 0 ? null : html`<p>To send the others later, import the file again: recipients that were already sent are left out.</p>`}`,
       button: `Cancel import ${id}`,
       isDangerous: true,

@@ -6,7 +6,7 @@ import {
   resolveUncertain,
 } from '#src/imports/control/resolve.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
-import { counted, isOrAre } from '#src/model/counted.ts'
+import { counted, isOrAre, itOrThem } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { idOf } from '../page.ts'
 import { type About, destination, type ImportDecision, notPossible } from './import-action.ts'
@@ -31,11 +31,11 @@ ${whatFollows(about.row, batches)}<input type="hidden" name="doubt" value="${dou
         isDangerous: as === 'sent',
       }
     },
-    carryOut: ({ by, form, seen, ...about }) =>
-      resolveUncertain(about.request.target.pool, about.id, as, by, {
-        batchId: batchOf(about),
-        doubt: form.get('doubt') ?? '',
-        seen,
+    carryOut: sent =>
+      resolveUncertain(sent.request.target.pool, sent.id, as, sent.by, {
+        batchId: batchOf(sent),
+        doubt: sent.form.get('doubt') ?? '',
+        seen: sent.seen,
       }),
   }
 }
@@ -69,7 +69,7 @@ function whatHappened(id: bigint, batches: readonly DecidedBatch[]): string {
 function asSent(batches: readonly DecidedBatch[], rows: number): Html {
   const setAside = sum(batches.map(batch => batch.setAside))
   const sent = rows - setAside
-  return html`<p>This records that the platform has ${rows === 1 ? 'it' : 'them'}. ${counted(sent, 'row counts', 'rows count')} as sent, and ${isOrAre(sent)} not sent again.${setAside > 0 ? ` ${counted(setAside, 'row')} that the platform named as wrong will count as rejected, or be sent alone once more where the answer may have meant the page.` : null}</p>
+  return html`<p>This records that the platform has ${itOrThem(rows)}. ${counted(sent, 'row counts', 'rows count')} as sent, and ${isOrAre(sent)} not sent again.${setAside > 0 ? ` ${counted(setAside, 'row')} that the platform named as wrong will count as rejected, or be sent alone once more where the answer may have meant the page.` : null}</p>
 <p><strong>This cannot be undone.</strong> If it is wrong, these people are not subscribed, and importing the same file leaves them out.</p>`
 }
 
@@ -78,7 +78,7 @@ function asResend({ status }: SummaryRow, rows: number): Html {
     cancelled: 'This import is cancelled: importing the file again sends them.',
     paused: 'This import is paused: they are sent once it is resumed.',
   }
-  return html`<p>Do this if the platform does not have ${rows === 1 ? 'it' : 'them'}, or if sending ${rows === 1 ? 'it' : 'them'} twice does no harm. ${counted(rows, 'row')} will be sent again. ${status === 'cancelled' || status === 'paused' ? when[status] : null}</p>
+  return html`<p>Do this if the platform does not have ${itOrThem(rows)}, or if sending ${itOrThem(rows)} twice does no harm. ${counted(rows, 'row')} will be sent again. ${status === 'cancelled' || status === 'paused' ? when[status] : null}</p>
 <p>People who are already subscribed get the same settings again. This cannot be undone.</p>`
 }
 
